@@ -128,16 +128,18 @@ type Limits struct {
 	RecordsBytes int64         `zero:"no limit"`   // of finished jobs; those that finished first go before their time is over
 	HistoryBytes int           `zero:"no history"` // of the results that a job got, in its record, to replay it
 	// Jobs that are suspended, or were and have not ended.
-	Suspended      int   `zero:"no limit" key:"standing"`
-	SuspendedBytes int64 `zero:"no limit" key:"standing_bytes"` // that they hold together
-	NamedKeys      int   // that have not expired
-	Domains        int   // listed by the owner, and likewise of its site; the operator may list more
-	Secrets        int   // of scripts, each of at most 64 KiB
-	Machines       int   `zero:"no machines"`
-	Sessions       int   // where another begins, the one unused for longest ends
-	Published      int   `zero:"no limit"` // scripts, each with its versions
-	PublishedBytes int64 `zero:"no limit"` // of all versions together
-	LogBytes       int64 // of the log of who did what; the oldest entries go first
+	Suspended      int           `zero:"no limit" key:"standing"`
+	SuspendedBytes int64         `zero:"no limit" key:"standing_bytes"` // that they hold together
+	NamedKeys      int           // that have not expired
+	Domains        int           // listed by the owner, and likewise of its site; the operator may list more
+	Secrets        int           // of scripts, each of at most 64 KiB
+	Machines       int           `zero:"no machines"`
+	Sessions       int           // where another begins, the one unused for longest ends
+	Published      int           `zero:"no limit"` // scripts, each with its versions
+	PublishedBytes int64         `zero:"no limit"` // of all versions together
+	Schedules      int           `zero:"no schedules"`
+	ScheduleEvery  time.Duration // how often a schedule may come at most
+	LogBytes       int64         // of the log of who did what; the oldest entries go first
 
 	// What an account may use in a calendar month.
 	CallsPerMonth   int64         `zero:"no limit"`
@@ -178,7 +180,7 @@ func free() Limits {
 		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60, SiteRate: 120, SiteBodyBytes: 10 * mib, Listeners: 64,
 
 		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobRetention: 7 * day, RecordsBytes: 100 * mib, HistoryBytes: 64 * kib,
-		Suspended: 100, SuspendedBytes: 32 * mib, NamedKeys: 20, Domains: 10, Secrets: 20, Machines: 2, Sessions: 1_000, Published: 20, PublishedBytes: 4 * mib, LogBytes: 256 * kib,
+		Suspended: 100, SuspendedBytes: 32 * mib, NamedKeys: 20, Domains: 10, Secrets: 20, Machines: 2, Sessions: 1_000, Published: 20, PublishedBytes: 4 * mib, Schedules: 10, ScheduleEvery: time.Minute, LogBytes: 256 * kib,
 
 		CallsPerMonth: 100_000, RunningPerMonth: 10 * time.Hour, EgressPerMonth: 10 * gib, MachinePerMonth: time.Hour,
 	}
@@ -205,7 +207,7 @@ func standard() Limits {
 		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60, SiteRate: 600, SiteBodyBytes: 100 * mib, Listeners: 1_000,
 
 		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobRetention: 30 * day, RecordsBytes: 10 * gib, HistoryBytes: 1 * mib,
-		Suspended: 10_000, SuspendedBytes: 1 * gib, NamedKeys: 100, Domains: 100, Secrets: 100, Machines: 20, Sessions: 10_000, Published: 1_000, PublishedBytes: 64 * mib, LogBytes: 4 * mib,
+		Suspended: 10_000, SuspendedBytes: 1 * gib, NamedKeys: 100, Domains: 100, Secrets: 100, Machines: 20, Sessions: 10_000, Published: 1_000, PublishedBytes: 64 * mib, Schedules: 100, ScheduleEvery: time.Minute, LogBytes: 4 * mib,
 	}
 }
 
@@ -229,7 +231,7 @@ func unlimited() Limits {
 
 		Concurrent: 200, Queued: 100_000,
 
-		Databases: 10_000, HistoryBytes: 4 * mib, JobRetention: 90 * day, NamedKeys: 1_000, Domains: 1_000, Secrets: 1_000, Machines: 1_000, Sessions: 100_000, Published: 10_000, PublishedBytes: 256 * mib, LogBytes: 64 * mib,
+		Databases: 10_000, HistoryBytes: 4 * mib, JobRetention: 90 * day, NamedKeys: 1_000, Domains: 1_000, Secrets: 1_000, Machines: 1_000, Sessions: 100_000, Published: 10_000, PublishedBytes: 256 * mib, Schedules: 1_000, ScheduleEvery: time.Minute, LogBytes: 64 * mib,
 	}
 }
 

@@ -32,6 +32,7 @@ import (
 	"ql/internal/resource/sessions"
 	"ql/internal/resource/shares"
 	"ql/internal/resource/shares/owned"
+	"ql/internal/schedule"
 	"ql/internal/server"
 	"ql/internal/server/asset"
 	"ql/internal/server/dashboard"
@@ -70,6 +71,7 @@ type parts struct {
 	worker       *worker.Worker
 	caller       *network.Client
 	webhooks     *webhook.Sender
+	schedules    *schedule.Runner
 	signIns      *signin.SignIns
 	programs     *lang.Cache
 	limiter      *admit.Limiter
@@ -185,6 +187,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Auth: authenticator, Dashboard: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, SignIns: p.signIns, SignUps: p.accounts, Administration: p.accounts, AdminsInvite: a.settings.SignUp != config.SignUpClosed,
 		Node: wire.Node{Version: a.o.Version, URL: a.url, SignUp: string(a.settings.SignUp), Dev: a.settings.Dev, StartedAt: a.began}, OpenSignUp: a.settings.SignUp == config.SignUpOpen, SignsInDevelopers: a.settings.Dev && !a.settings.DevPublic, Domains: p.accounts, CheckDomain: p.proofs.Check, SiteDomains: p.accounts, CheckRecord: p.proofs.CheckRecord, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, History: p.store.Jobs, Jobs: p.worker, Pages: p.accounts.Sealer(), NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
+		Schedules: p.store.Schedules, ScheduleInputs: p.accounts.Sealer(), OnSchedule: func() { p.schedules.Wake() },
 		Machines: machines.Machines{Registry: p.resources.Machines(), Reach: p.resources.TestMachine},
 		Shares:   owned.Links{Admin: shares.Admin{Store: p.store.Shares, Clock: time.Now}, Of: p.resources.Links},
 		Usage:    p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,

@@ -40,6 +40,7 @@ const (
 	NotPaused             Code = "not_paused"
 	IdempotencyInProgress Code = "idempotency_in_progress"
 	SessionBusy           Code = "session_busy"
+	ScheduleBusy          Code = "schedule_busy"
 	AlreadyExists         Code = "already_exists"
 	ContentMissing        Code = "content_missing"
 
@@ -96,6 +97,7 @@ var statuses = map[Code]int{
 	NotPaused:             409,
 	IdempotencyInProgress: 409,
 	SessionBusy:           409,
+	ScheduleBusy:          409,
 	AlreadyExists:         409,
 	ContentMissing:        409,
 

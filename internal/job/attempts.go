@@ -141,6 +141,7 @@ type Head struct {
 	// Question and Kind are of the prompt at which it is paused, "" where it is not.
 	Question, Kind string
 	Sizes          Sizes
+	Keyed          bool // it has a concurrency key: its end may let another begin
 }
 
 // Sizes are how many bytes the parts of a job take in the store.

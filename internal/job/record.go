@@ -26,13 +26,17 @@ const (
 	JSON Convention = "json"
 	Site Convention = "site"
 	Run  Convention = "run" // a published script at an address of its own
+	// Scheduled is that of a schedule.
+	Scheduled Convention = "schedule"
 )
 
 // ConventionsText names all conventions, for messages.
-const ConventionsText = "form, json, site and run"
+const ConventionsText = "form, json, site, run and schedule"
 
 // Valid reports whether c is one of the conventions.
-func (c Convention) Valid() bool { return c == Form || c == JSON || c == Site || c == Run }
+func (c Convention) Valid() bool {
+	return c == Form || c == JSON || c == Site || c == Run || c == Scheduled
+}
 
 // Summary is what listings show of a job.
 type Summary struct {

@@ -23,6 +23,7 @@ const (
 	ByToken    Credential = "token"     // a token of the dashboard, which acts as the owner
 	BySignIn   Credential = "sign_in"   // the cookie of a browser that is signed in, which opens its own routes alone
 	ByOrigin   Credential = "origin"    // a page of a listed domain, by its Origin header
+	BySchedule Credential = "schedule"  // none: a schedule that the owner set
 	ByNobody   Credential = "none"      // none: whoever knows the address of a job, a prompt or a site
 )
 
@@ -77,8 +78,10 @@ func (p *Principal) IsOwner() bool {
 }
 
 // ActsForOwner tells whether scripts of the caller have the owner's rights: they read secrets and
-// run machines. A named key's have them, since the owner made it to run them.
-func (p *Principal) ActsForOwner() bool { return p.IsOwner() || p.By == ByNamedKey }
+// run machines. A named key's have them, since the owner made it to run them, and a schedule's.
+func (p *Principal) ActsForOwner() bool {
+	return p.IsOwner() || p.By == ByNamedKey || p.By == BySchedule
+}
 
 // MayRun tells whether the caller may run a published program of the account by its name, or, for
 // "", a script that it sends. A page runs by their names those programs alone that are for pages,

@@ -280,10 +280,19 @@ func TestAccessMatrix(t *testing.T) {
 		"POST /v1/hover":    changing,
 		"POST /v1/format":   changing,
 
-		"GET /v1/scripts":           owner,
-		"GET /v1/scripts/{name}":    owner,
-		"PUT /v1/scripts/{name}":    changing,
-		"DELETE /v1/scripts/{name}": changing,
+		"GET /v1/schedules":                 owner,
+		"GET /v1/schedules/{name}":          owner,
+		"PUT /v1/schedules/{name}":          changing,
+		"DELETE /v1/schedules/{name}":       changing,
+		"GET /v1/schedules/{name}/ticks":    owner,
+		"POST /v1/schedules/{name}/preview": changing,
+		"POST /v1/schedules/{name}/run":     changing,
+		"POST /v1/schedules/{name}/pause":   changing,
+		"POST /v1/schedules/{name}/resume":  changing,
+		"GET /v1/scripts":                   owner,
+		"GET /v1/scripts/{name}":            owner,
+		"PUT /v1/scripts/{name}":            changing,
+		"DELETE /v1/scripts/{name}":         changing,
 
 		"GET /v1/sites/main":                         owner,
 		"PUT /v1/sites/main":                         changing,
@@ -409,6 +418,9 @@ func TestAccessMatrix(t *testing.T) {
 					}
 					w.addMachine(account.Development)
 				}
+				if strings.HasPrefix(route.Path, "/v1/schedules/") {
+					w.scheduleFor("ada", "bob", "carl", account.Development)
+				}
 				if strings.HasPrefix(route.Path, "/v1/scripts/") {
 					w.publishFor("ada", "bob", "carl", account.Development)
 				}
@@ -419,7 +431,7 @@ func TestAccessMatrix(t *testing.T) {
 					w.deployEmpty(ada, bob, carl, dev)
 				}
 				r := w.callAs(name, credentials[who], id, headers)
-				if r.status == 201 || r.status == 204 {
+				if r.status == 201 || r.status == 204 || r.status == 202 && strings.HasSuffix(name, "/run") {
 					r.status = 200
 				}
 				if r.status != statuses[i] {
@@ -605,25 +617,27 @@ func (unchanging) RotateKey(context.Context, string) (account.Account, account.K
 
 // accountBodies are the bodies of routes that need one.
 var accountBodies = map[string]string{
-	"POST /v1/admin/accounts":         `{}`,
-	"PATCH /v1/admin/accounts/{name}": `{"plan":"free"}`,
-	"POST /v1/session/confirm":        `{"password":"x"}`,
-	"POST /v1/accounts":               `{"username":"new","password":"x"}`,
-	"POST /v1/resets":                 `{"username":"ada"}`,
-	"POST /v1/resets/{token}":         `{"password":"x"}`,
-	"PUT /v1/scripts/{name}":          `{"text":"EMIT 1"}`,
-	"POST /v1/check":                  `{"text":"EMIT 1"}`,
-	"POST /v1/complete":               `{"text":"EMIT 1","line":1,"column":1}`,
-	"POST /v1/hover":                  `{"text":"EMIT 1","line":1,"column":1}`,
-	"POST /v1/format":                 `{"text":"EMIT 1"}`,
-	"PATCH /v1/account":               `{"require_auth_on_jobs":false}`,
-	"POST /v1/account/password":       `{"password":` + quote(goodPassword) + `}`,
-	"PUT /v1/secrets/{name}":          `{"value":"x"}`,
-	"PUT /v1/machines/{name}":         `{"kind":"wasm","module":"/calc.wasm"}`,
-	"POST /v1/domains":                `{"domain":"claimed.example.com"}`,
-	"POST /v1/sites/main/domains":     `{"domain":"claimed.example.com"}`,
-	"PUT /v1/sites/main":              `{"files":{}}`,
-	"POST /v1/sites/main/plan":        `{"files":{}}`,
+	"POST /v1/admin/accounts":           `{}`,
+	"PATCH /v1/admin/accounts/{name}":   `{"plan":"free"}`,
+	"POST /v1/session/confirm":          `{"password":"x"}`,
+	"POST /v1/accounts":                 `{"username":"new","password":"x"}`,
+	"POST /v1/resets":                   `{"username":"ada"}`,
+	"POST /v1/resets/{token}":           `{"password":"x"}`,
+	"PUT /v1/schedules/{name}":          `{"script":` + quote(accessKey) + `,"every":"25h"}`,
+	"POST /v1/schedules/{name}/preview": `{"script":` + quote(accessKey) + `,"every":"25h"}`,
+	"PUT /v1/scripts/{name}":            `{"text":"EMIT 1"}`,
+	"POST /v1/check":                    `{"text":"EMIT 1"}`,
+	"POST /v1/complete":                 `{"text":"EMIT 1","line":1,"column":1}`,
+	"POST /v1/hover":                    `{"text":"EMIT 1","line":1,"column":1}`,
+	"POST /v1/format":                   `{"text":"EMIT 1"}`,
+	"PATCH /v1/account":                 `{"require_auth_on_jobs":false}`,
+	"POST /v1/account/password":         `{"password":` + quote(goodPassword) + `}`,
+	"PUT /v1/secrets/{name}":            `{"value":"x"}`,
+	"PUT /v1/machines/{name}":           `{"kind":"wasm","module":"/calc.wasm"}`,
+	"POST /v1/domains":                  `{"domain":"claimed.example.com"}`,
+	"POST /v1/sites/main/domains":       `{"domain":"claimed.example.com"}`,
+	"PUT /v1/sites/main":                `{"files":{}}`,
+	"POST /v1/sites/main/plan":          `{"files":{}}`,
 }
 
 // callAs calls a route in the way that it takes credentials.

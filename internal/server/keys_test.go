@@ -119,10 +119,19 @@ func TestScopes(t *testing.T) {
 		"POST /v1/hover":    runs,
 		"POST /v1/format":   runs,
 
-		"GET /v1/scripts":           manage,
-		"GET /v1/scripts/{name}":    {200, 403, 403, 403, 403, 403, 200, 200}, // and a key for this very script
-		"PUT /v1/scripts/{name}":    deploys,
-		"DELETE /v1/scripts/{name}": manage,
+		"GET /v1/schedules":                 manage,
+		"GET /v1/schedules/{name}":          manage,
+		"PUT /v1/schedules/{name}":          deploys,
+		"DELETE /v1/schedules/{name}":       manage,
+		"GET /v1/schedules/{name}/ticks":    manage,
+		"POST /v1/schedules/{name}/preview": deploys,
+		"POST /v1/schedules/{name}/run":     deploys,
+		"POST /v1/schedules/{name}/pause":   manage,
+		"POST /v1/schedules/{name}/resume":  deploys,
+		"GET /v1/scripts":                   manage,
+		"GET /v1/scripts/{name}":            {200, 403, 403, 403, 403, 403, 200, 200}, // and a key for this very script
+		"PUT /v1/scripts/{name}":            deploys,
+		"DELETE /v1/scripts/{name}":         manage,
 
 		"GET /v1/sites/main":                         manage,
 		"PUT /v1/sites/main":                         deploys,
@@ -199,6 +208,8 @@ func TestScopes(t *testing.T) {
 				id = w.formToken(ada)
 			case strings.HasSuffix(route.Path, "{path}"):
 				w.send("PUT", "/v1/files/a/b.txt", "", "x", "Authorization", basic(ada.name, ada.password))
+			case strings.HasPrefix(route.Path, "/v1/schedules/"):
+				w.scheduleFor("ada")
 			case strings.HasPrefix(route.Path, "/v1/scripts/"):
 				w.publishFor("ada")
 			case strings.HasPrefix(route.Path, "/v1/machines/"):
@@ -209,7 +220,7 @@ func TestScopes(t *testing.T) {
 				w.deployEmpty(ada)
 			}
 			r := w.callAs(name, member{}, id, bearer(key))
-			if r.status == 201 || r.status == 204 {
+			if r.status == 201 || r.status == 204 || r.status == 202 && strings.HasSuffix(name, "/run") {
 				r.status = 200
 			}
 			if r.status != statuses[i] {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/names"
 	"ql/internal/account/scope"
 	"ql/internal/fault"
 	"ql/internal/job"
@@ -19,6 +20,7 @@ type JobQuery struct {
 	Text       string    // in their names; "" for all
 	Error      string    // the code of their errors; "" for all
 	Convention string    // "" for all
+	Schedule   string    // that started them; "" for all
 	Since      time.Time // created then or later; zero for all
 	Until      time.Time // created earlier; zero for all
 	Limit      int
@@ -40,7 +42,7 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Credentials, l JobQuery
 		return listing, err
 	}
 	q := job.Query{
-		State: job.State(l.Status), Text: l.Text, ErrorCode: l.Error, Convention: job.Convention(l.Convention), Since: l.Since, Until: l.Until, Limit: l.Limit + 1,
+		State: job.State(l.Status), Text: l.Text, ErrorCode: l.Error, Convention: job.Convention(l.Convention), Schedule: l.Schedule, Since: l.Since, Until: l.Until, Limit: l.Limit + 1,
 	}
 	if err := checkJobQuery(&q); err != nil {
 		return listing, err
@@ -73,12 +75,12 @@ func (s *Service) Jobs(ctx context.Context, c Caller, p *Credentials, l JobQuery
 		list = list[:l.Limit]
 		listing.Next = list[len(list)-1].ID.String()
 	}
-	names, err := s.keyNames(ctx, c, &owner, list)
+	keys, err := s.keyNames(ctx, c, &owner, list)
 	if err != nil {
 		return listing, err
 	}
 	for _, j := range list {
-		listing.Jobs = append(listing.Jobs, jobEntry(&j, names[j.KeyID]))
+		listing.Jobs = append(listing.Jobs, jobEntry(&j, keys[j.KeyID]))
 	}
 	return listing, nil
 }
@@ -95,6 +97,8 @@ func checkJobQuery(q *job.Query) error {
 		return fault.Invalid("convention", "is no convention: %s fit", job.ConventionsText)
 	case len(q.Text) > mostFilterBytes:
 		return fault.Invalid("q", "is too long: %d bytes at most", mostFilterBytes)
+	case q.Schedule != "" && !names.IsName(q.Schedule):
+		return fault.Invalid("schedule", "is no name of a schedule: %v", names.ErrName)
 	case len(q.ErrorCode) > mostFilterBytes:
 		return fault.Invalid("error", "is too long: %d bytes at most", mostFilterBytes)
 	case !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until):
@@ -107,7 +111,7 @@ func checkJobQuery(q *job.Query) error {
 func jobEntry(j *job.Listed, key string) wire.JobEntry {
 	return wire.JobEntry{
 		ID: j.ID.String(), Ref: j.Ref, Name: j.Name, Status: string(j.State), Error: j.ErrorCode, Mode: string(j.Mode), Convention: string(j.Convention),
-		By: string(j.Credential), Key: key, Program: j.ProgramName,
+		By: string(j.Credential), Key: key, Program: j.ProgramName, Schedule: j.Schedule,
 		CreatedAt: j.Created, FinishedAt: j.Finished, Ran: j.Ran, Steps: j.Steps,
 	}
 }
@@ -152,9 +156,9 @@ func (s *Service) keyNames(ctx context.Context, c Caller, owner *caller, jobs []
 		return nil, err
 	}
 	keys, err := s.o.Keys.NamedKeys(ctx, owner.Account.ID)
-	names := make(map[account.NamedKeyID]string, len(keys))
+	named := make(map[account.NamedKeyID]string, len(keys))
 	for _, k := range keys {
-		names[k.ID] = k.Name
+		named[k.ID] = k.Name
 	}
-	return names, err
+	return named, err
 }

@@ -117,6 +117,8 @@ func listLimits(l account.Limits, lifted bool, used usage.Used, stored, kept *in
 		{Name: "domains", Value: int64(l.Domains)},
 		{Name: "secrets", Value: int64(l.Secrets)},
 		{Name: "machines", Value: int64(l.Machines)},
+		{Name: "schedules", Value: int64(l.Schedules)},
+		{Name: "schedule_every", Value: shortestEvery(l, lifted).Milliseconds()},
 		{Name: "run_time", Value: l.RunTime.Milliseconds()},
 		{Name: "runs_at_once", Value: int64(l.RunsAtOnce)},
 		{Name: "sessions", Value: int64(l.Sessions)},

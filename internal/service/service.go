@@ -18,6 +18,7 @@ import (
 	"ql/internal/execution"
 	"ql/internal/job"
 	"ql/internal/journal"
+	"ql/internal/schedule"
 	"ql/internal/wire"
 	"ql/internal/worker"
 	"ql/lang/vm"
@@ -57,6 +58,7 @@ type Records interface {
 // Jobs runs what outlives a call; see internal/worker.
 type Jobs interface {
 	Submit(ctx context.Context, s worker.Submission) (earlier job.ID, err error)
+	SubmitStored(ctx context.Context, s worker.Submission, store worker.StoreTask) error
 	Adopt(ctx context.Context, s worker.Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error)
 	ReserveKey(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error)
 	FindKey(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error)
@@ -115,6 +117,11 @@ type Options struct {
 	Node           wire.Node
 	// Owners do what owners may do to their accounts.
 	Owners Owners
+	// Schedules start scripts by the clock, and ScheduleInputs seals what they are given; OnSchedule is
+	// called when one may be due sooner.
+	Schedules      schedule.Store
+	ScheduleInputs ScheduleInputs
+	OnSchedule     func()
 	// Machines are the machines of accounts.
 	Machines OwnedMachines
 	Domains  Domains

@@ -117,7 +117,7 @@ func (s *Service) checkWebhook(who caller, webhook string) error {
 // submitError gives a code to the errors of the queue.
 func submitError(err error, l account.Limits) error {
 	switch {
-	case errors.Is(err, worker.ErrQueueFull):
+	case errors.Is(err, worker.ErrQueueFull), errors.Is(err, job.ErrBlockedLimit):
 		f := fault.Retryable(fault.QuotaExceeded, 5*time.Second, "the account has %d jobs in line, which is as many as it may have: let some begin first", l.Queued)
 		f.Limit, f.Value = "queued", int64(l.Queued)
 		return f

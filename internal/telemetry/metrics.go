@@ -21,6 +21,7 @@ type Metrics struct {
 	machines *prometheus.HistogramVec
 	panics   *prometheus.CounterVec
 	webhooks *prometheus.CounterVec
+	ticks    *prometheus.CounterVec
 	logins   *prometheus.CounterVec
 }
 
@@ -49,6 +50,9 @@ func NewMetrics(version string) *Metrics {
 		webhooks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ql_webhook_attempts_total", Help: "Attempts to deliver a webhook, by what became of the delivery.",
 		}, []string{"outcome"}),
+		ticks: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ql_schedule_ticks_total", Help: "Ticks of schedules, by what became of them: started, or skipped by overlap, missed or refused.",
+		}, []string{"outcome"}),
 		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ql_login_failures_total", Help: "Log-ins that failed, by the code of the answer.",
 		}, []string{"code"}),
@@ -59,11 +63,14 @@ func NewMetrics(version string) *Metrics {
 	}
 	m.fetches.WithLabelValues("ok")
 	m.machines.WithLabelValues("ssh", "ok")
-	for _, part := range []string{"http", "job", "jobs", "recorder", "upkeep", "webhook"} {
+	for _, part := range []string{"http", "job", "jobs", "recorder", "schedules", "upkeep", "webhook"} {
 		m.panics.WithLabelValues(part)
 	}
 	for _, outcome := range []string{"delivered", "retried", "stopped", "exhausted"} {
 		m.webhooks.WithLabelValues(outcome)
+	}
+	for _, outcome := range []string{"started", "overlap", "missed", "refused"} {
+		m.ticks.WithLabelValues(outcome)
 	}
 	for _, code := range []string{"bad_credentials", "rate_limited", "overloaded"} {
 		m.logins.WithLabelValues(code)
@@ -73,7 +80,7 @@ func NewMetrics(version string) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.latency, m.runs, m.fetches, m.machines, m.panics, m.webhooks, m.logins, build)
+		m.requests, m.latency, m.runs, m.fetches, m.machines, m.panics, m.webhooks, m.ticks, m.logins, build)
 	return m
 }
 
@@ -103,6 +110,11 @@ func (m *Metrics) CountPanic(part string) { m.panics.WithLabelValues(part).Inc()
 // CountWebhook counts an attempt to deliver a webhook: delivered, retried, stopped or
 // exhausted.
 func (m *Metrics) CountWebhook(outcome string) { m.webhooks.WithLabelValues(outcome).Inc() }
+
+// CountTicks counts ticks of schedules: started, overlap, missed or refused.
+func (m *Metrics) CountTicks(outcome string, count int64) {
+	m.ticks.WithLabelValues(outcome).Add(float64(count))
+}
 
 // CountLoginFailure counts a log-in that failed, by the code of its answer.
 func (m *Metrics) CountLoginFailure(code string) { m.logins.WithLabelValues(code).Inc() }

@@ -194,6 +194,7 @@ func (j *JobHistory) AppendJSON(dst []byte) []byte {
 	dst = appendTextField(dst, "by", j.Entry.By)
 	dst = appendTextOrNull(dst, "key", j.Entry.Key)
 	dst = appendTextOrNull(dst, "program", j.Entry.Program)
+	dst = appendTextOrNull(dst, "schedule", j.Entry.Schedule)
 	dst = appendTime(appendName(dst, "created_at"), j.Entry.CreatedAt)
 	dst = appendEnd(dst, &j.Entry)
 	dst = appendNumber(dst, "steps", j.Entry.Steps)

@@ -13,10 +13,11 @@ type JobEntry struct {
 	Status     string
 	Error      string // the code, "" for none
 	Mode       string // "sync" or "async"
-	Convention string // "form", "json" or "site"
+	Convention string // "form", "json", "site", "run" or "schedule"
 	By         string // the credential by which it was started
 	Key        string // the name of the named key, "" for none, and for one that was revoked
 	Program    string // the published program, "" for a script that was sent
+	Schedule   string // what started it, "" for a caller
 	CreatedAt  time.Time
 	FinishedAt time.Time // zero while it is not
 	Ran        time.Duration
@@ -60,6 +61,7 @@ func appendJobEntry(dst []byte, j *JobEntry) []byte {
 	dst = appendTextField(dst, "by", j.By)
 	dst = appendTextOrNull(dst, "key", j.Key)
 	dst = appendTextOrNull(dst, "program", j.Program)
+	dst = appendTextOrNull(dst, "schedule", j.Schedule)
 	dst = appendTime(appendName(dst, "created_at"), j.CreatedAt)
 	dst = appendEnd(dst, j)
 	dst = appendName(dst, "steps")

@@ -57,6 +57,7 @@ type header struct {
 	failures  int           // in a row
 	crashes   int           // likewise, of attempts that ended with their process
 	webhook   bool          // its end or its pauses are delivered to somebody
+	keyed     bool          // it has a concurrency key
 	leftovers bool          // there are rows to delete in the end
 	// historyBytes is how many bytes of its history are stored.
 	historyBytes int64
@@ -158,8 +159,8 @@ func (a *attempt) unregister() {
 	}
 	w.mu.Unlock()
 	w.notify(a.lease.ID)
-	if a.phase != phaseFinished {
-		w.nudge() // it may be due before anything else
+	if a.phase != phaseFinished || a.keyed {
+		w.nudge() // it, or one that waited for its key, may be due before anything else
 	}
 	a.releaseTicket()
 	if len(a.receipts.databases) > 0 {
@@ -299,7 +300,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.job, a.ran, a.failures, a.crashes, a.webhook, a.sizes = &h.Summary, h.Ran, h.Failures, h.Crashes, h.Webhook != "", h.Sizes
+	a.job, a.ran, a.failures, a.crashes, a.webhook, a.sizes, a.keyed = &h.Summary, h.Ran, h.Failures, h.Crashes, h.Webhook != "", h.Sizes, h.Keyed
 	a.leftovers = a.leftovers || h.Sizes.Journal > 0 || h.Sizes.Snapshot > 0 || h.Sizes.Output > 0
 	if a.crashes > 0 {
 		a.w.crashes.Add(1)

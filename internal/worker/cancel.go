@@ -18,6 +18,7 @@ func (w *Worker) Cancel(ctx context.Context, id job.ID) (job.State, error) {
 		w.scheduler.remove(id)
 		w.mu.Unlock()
 		w.notify(id)
+		w.nudge() // another may have waited for its key
 		w.o.OnEnded(job.Cancelled, 0)
 		w.o.OnDelivery()
 	}

@@ -259,7 +259,7 @@ func (s *scheduler) settle(r reservation, claimed []job.Claimed) []*attempt {
 	for i := range claimed {
 		q := s.accounts[claimed[i].Account]
 		q.reserved++
-		if claimed[i].From == job.Accepted {
+		if claimed[i].From == job.Accepted && q.accepted[claimed[i].ID] != nil {
 			cached[i] = s.dequeue(q, claimed[i].ID)
 			continue
 		}

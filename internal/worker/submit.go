@@ -12,6 +12,7 @@ import (
 	"ql/internal/execution"
 	"ql/internal/job"
 	"ql/internal/journal"
+	"ql/internal/member"
 	"ql/internal/wire"
 	"ql/lang/bytecode"
 	"ql/lang/value"
@@ -34,6 +35,7 @@ type Submission struct {
 	WebhookEvents job.WebhookEvents
 	Key           *job.Key
 	Call          job.Call
+	Concurrency   job.Concurrency
 	// Collected is what Adopt stores of the results that the script got; nil for none.
 	Collected *journal.Collector
 }
@@ -54,9 +56,9 @@ func (w *Worker) task(s *Submission, now time.Time) (*job.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, WebhookTrace: s.WebhookTrace, WebhookEvents: s.WebhookEvents, Key: s.Key, Call: s.Call, Untraced: s.Spec.Trace != wire.TraceFull}
+	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, WebhookTrace: s.WebhookTrace, WebhookEvents: s.WebhookEvents, Key: s.Key, Call: s.Call, Untraced: s.Spec.Trace != wire.TraceFull, Concurrency: s.Concurrency}
 	if !w.o.Unlimited {
-		t.MostPrograms = s.Limits.SuspendedBytes
+		t.MostPrograms, t.MostBlocked = s.Limits.SuspendedBytes, s.Limits.Queued
 	}
 	if t.Spec, err = w.o.Sealer.Seal(s.Account.ID, sealName(sealTask, s.Summary.ID), spec); err != nil {
 		return nil, err
@@ -97,6 +99,14 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 			s.Opened.Close()
 		}
 	}()
+	if s.Concurrency.Key != "" { // whether it may run now is known once it is stored
+		err = w.SubmitStored(ctx, s, func(ctx context.Context, t *job.Task, m member.Member) (l job.Lease, stored bool, err error) {
+			l, earlier, err = w.o.Queue.Accept(ctx, t, m, w.o.Clock())
+			return l, err == nil && earlier == (job.ID{}), err
+		})
+		s.Opened = nil
+		return earlier, err
+	}
 	queue, acquired, err := w.acquireSlot(s.Account.ID, s.Limits)
 	if err != nil {
 		return job.ID{}, err
@@ -269,4 +279,60 @@ func (w *Worker) NextQuestion(ctx context.Context, after *job.Question) (job.Que
 // Questions lists questions of an account, those asked last first.
 func (w *Worker) Questions(ctx context.Context, a account.ID, q job.QuestionQuery) ([]job.Question, error) {
 	return w.o.Queue.ListQuestions(ctx, a, q)
+}
+
+// StoreTask puts a job into the queue together with something else, and tells whether it did.
+type StoreTask func(ctx context.Context, t *job.Task, m member.Member) (l job.Lease, stored bool, err error)
+
+// SubmitStored accepts a job that store puts into the queue, in a change of its own that may come to
+// nothing. It is not run before that.
+func (w *Worker) SubmitStored(ctx context.Context, s Submission, store StoreTask) error {
+	defer func() {
+		if s.Opened != nil {
+			s.Opened.Close()
+		}
+	}()
+	w.mu.Lock()
+	if w.draining.Load() {
+		w.mu.Unlock()
+		return ErrStopping
+	}
+	queue := w.scheduler.queue(s.Account.ID, s.Limits.Concurrent)
+	if !w.o.Unlimited && queue.queued() >= s.Limits.Queued {
+		w.scheduler.dropIdle(queue)
+		w.mu.Unlock()
+		return ErrQueueFull
+	}
+	queue.incoming++
+	w.mu.Unlock()
+	lease, stored, err := w.storeBy(ctx, &s, store)
+	w.mu.Lock()
+	queue.incoming--
+	if err == nil && stored {
+		w.scheduler.enqueue(queue, lease.ID, &entry{})
+	}
+	w.scheduler.dropIdle(queue)
+	w.mu.Unlock()
+	w.dispatch()
+	return err
+}
+
+func (w *Worker) storeBy(ctx context.Context, s *Submission, store StoreTask) (job.Lease, bool, error) {
+	now := w.o.Clock()
+	task, err := w.task(s, now)
+	if err != nil {
+		return job.Lease{}, false, err
+	}
+	task.State = job.Accepted
+	ctx, cancel := detached(ctx)
+	defer cancel()
+	lease, stored, err := store(ctx, task, w.session.Member())
+	if errors.Is(err, job.ErrNoProgram) { // it made way for others
+		task.Code = bytecode.Encode(s.Program)
+		lease, stored, err = store(ctx, task, w.session.Member())
+	}
+	if err == nil && task.Code != nil && stored {
+		w.programs.put(s.Program.Hash, cachedProgram{s.Program, now})
+	}
+	return lease, stored, err
 }

@@ -316,7 +316,7 @@ func (b *backlogs) add(d job.Due, orphan bool) {
 	switch {
 	case d.Crashes >= job.SuspectCrashes:
 		one.suspects = true
-	case d.State == job.Accepted:
+	case d.State == job.Accepted && orphan:
 		one.accepted = append(one.accepted, d.ID)
 	case orphan:
 		one.orphans++
@@ -329,7 +329,7 @@ func (b *backlogs) add(d job.Due, orphan bool) {
 func (w *Worker) collect(ctx context.Context) error {
 	now := w.o.Clock()
 	var found backlogs
-	for _, s := range []job.State{job.Running, job.Waiting, job.Paused} {
+	for _, s := range []job.State{job.Accepted, job.Running, job.Waiting, job.Paused} {
 		for after, n := (job.Due{}), 0; n < mostWaiting; {
 			list, err := w.o.Queue.ListDue(ctx, s, now, after, collectPage)
 			if err != nil {

@@ -17,12 +17,12 @@ func (c codec) jobs(h http.Header, r *server.Request) (server.Response, error) {
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
-	values, err := parameters(r, "status", "state", "q", "error", "convention", "since", "until", "limit", "before")
+	values, err := parameters(r, "status", "state", "q", "error", "convention", "schedule", "since", "until", "limit", "before")
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
 	list := service.JobQuery{
-		Status: cmp.Or(values.Get("state"), values.Get("status")), Text: values.Get("q"), Error: values.Get("error"), Convention: values.Get("convention"),
+		Status: cmp.Or(values.Get("state"), values.Get("status")), Text: values.Get("q"), Error: values.Get("error"), Convention: values.Get("convention"), Schedule: values.Get("schedule"),
 		Before: values.Get("before"),
 	}
 	if values.Has("state") && values.Has("status") {

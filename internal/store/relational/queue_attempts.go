@@ -481,13 +481,14 @@ func (q Queue) Head(ctx context.Context, id job.ID) (h *job.Head, err error) {
 	err = q.store.read(ctx, func(t tx) error {
 		found, err := t.one("SELECT "+summaryColumns+`, seq, attempt, ran, failures, crashes, stopping, webhook,
 			(SELECT id FROM job_prompts WHERE job = seq), (SELECT kind FROM job_prompts WHERE job = seq),
-			`+taskSizes+", "+progressSizes+" FROM jobs WHERE id = ?", func(r row) {
+			`+taskSizes+", "+progressSizes+", concurrency_key FROM jobs WHERE id = ?", func(r row) {
 			h.Summary = readSummary(r)
 			h.Lease = job.Lease{Seq: r.int(11), ID: h.ID, Account: h.Account, Attempt: r.int(12)}
 			h.Ran = time.Duration(r.int(13)) * time.Microsecond
 			h.Failures, h.Crashes, h.Stopping, h.Webhook = int(r.int(14)), int(r.int(15)), r.bool(16), r.text(17)
 			h.Question, h.Kind = r.text(18), r.text(19)
 			h.Sizes = job.Sizes{Task: r.int(20), Program: r.int(21), Snapshot: r.int(22), Journal: r.int(23), Output: r.int(24)}
+			h.Keyed = r.text(25) != ""
 		}, t.conn.IDs.place(id))
 		if err == nil && !found {
 			err = job.ErrNotFound

@@ -74,8 +74,8 @@ type claimable struct {
 }
 
 const (
-	selectAccepted = "SELECT " + summaryColumns + ", seq, attempt, ran, failures, crashes, stopping, webhook, due, " + taskSizes + ", 0, 0, 0 FROM jobs WHERE "
-	selectBegun    = "SELECT " + summaryColumns + ", seq, attempt, ran, failures, crashes, stopping, webhook, due, " + taskSizes + ", " + progressSizes + " FROM jobs WHERE "
+	selectAccepted = "SELECT " + summaryColumns + ", seq, attempt, ran, failures, crashes, stopping, webhook, due, " + taskSizes + ", 0, 0, 0, concurrency_key FROM jobs WHERE "
+	selectBegun    = "SELECT " + summaryColumns + ", seq, attempt, ran, failures, crashes, stopping, webhook, due, " + taskSizes + ", " + progressSizes + ", concurrency_key FROM jobs WHERE "
 
 	ofMember    = "member = ?7 AND member IS NOT NULL AND account = ?1"
 	mayBeBegun  = " AND format <= ?3 AND (CASE WHEN crashes >= ?4 THEN 1 ELSE 0 END) = ?5 AND stopping >= ?6 "
@@ -126,6 +126,7 @@ func readClaimable(r row) claimable {
 	h.Ran = time.Duration(r.int(next+2)) * time.Microsecond
 	h.Failures, h.Crashes, h.Stopping, h.Webhook = int(r.int(next+3)), int(r.int(next+4)), r.bool(next+5), r.text(next+6)
 	h.Sizes = job.Sizes{Task: r.int(next + 8), Program: r.int(next + 9), Snapshot: r.int(next + 10), Journal: r.int(next + 11), Output: r.int(next + 12)}
+	h.Keyed = r.text(next+13) != ""
 	return claimable{job.Claimed{Head: h, From: h.State}, r.time(next + 7)}
 }
 

@@ -1,0 +1,264 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/fault"
+	"ql/internal/guard"
+	"ql/internal/job"
+	"ql/internal/member"
+)
+
+// ErrDisabled says that the account of a schedule is disabled: its ticks wait, and those that waited
+// too long are skipped when it is enabled again.
+var ErrDisabled = errors.New("the account of the schedule is disabled")
+
+// Settle stores the job of a tick. It tells whether it was stored: the tick may be skipped instead.
+type Settle func(ctx context.Context, t *job.Task, m member.Member) (l job.Lease, stored bool, err error)
+
+// Options are what a Runner is made of. All fields but those that say otherwise are needed.
+type Options struct {
+	Store Store
+	// Start makes the job of a schedule as it would be run now, and has it stored. The error of what
+	// cannot be run is coded: the tick is skipped by it. What may pass is tried again.
+	Start func(ctx context.Context, s Schedule, settle Settle) error
+	Guard *guard.Guard // may be left out
+	Log   *slog.Logger
+	Clock func() time.Time
+	// AtOnce is how many schedules are looked at at once; 8 where left out.
+	AtOnce int
+	// OnTick is told of ticks that were settled, how many and why they have no job, and how late the
+	// last of them was; may be left out.
+	OnTick func(reason Reason, count int64, late time.Duration)
+}
+
+// Runner settles the ticks of schedules. Several may share a store: each tick is settled once. It is
+// safe for concurrent use.
+type Runner struct {
+	o      Options
+	wake   chan struct{}
+	ctx    context.Context
+	cancel context.CancelFunc
+	loop   sync.WaitGroup
+	late   atomic.Int64 // how late the tick is that is due longest, in nanoseconds
+}
+
+const (
+	// duePage is how many schedules are read at once.
+	duePage = 64
+	// mostMissed is how many ticks are skipped in one change.
+	mostMissed = 10_000
+	// startTime is how long the job of a tick may take to be made.
+	startTime = time.Minute
+	// seldom is how often it is looked for schedules at least: the clock may jump, and another process
+	// may set one.
+	seldom = 2 * time.Second
+	// retryAfter and disabledRecheck are how long a tick is left alone that could not be settled.
+	retryAfter      = 2 * time.Second
+	disabledRecheck = time.Minute
+)
+
+// NewRunner returns a runner that does nothing before Start.
+func NewRunner(o Options) *Runner {
+	if o.AtOnce <= 0 {
+		o.AtOnce = 8
+	}
+	if o.OnTick == nil {
+		o.OnTick = func(Reason, int64, time.Duration) {}
+	}
+	r := &Runner{o: o, wake: make(chan struct{}, 1)}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r
+}
+
+// Start settles what is due, from now on.
+func (r *Runner) Start() {
+	r.loop.Add(1)
+	r.o.Guard.Go("schedules", func() {
+		defer r.loop.Done()
+		r.o.Guard.Loop(r.ctx, "schedules", r.run)
+	})
+}
+
+// Stop ends that, and waits for what is under way. A second time it does nothing.
+func (r *Runner) Stop(context.Context) error {
+	r.cancel()
+	r.loop.Wait()
+	return nil
+}
+
+// Wake has the schedules looked at soon: one was set.
+func (r *Runner) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Lag is how late the tick is that was due longest when it was last looked.
+func (r *Runner) Lag() time.Duration { return time.Duration(r.late.Load()) }
+
+func (r *Runner) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		wait := seldom
+		more, err := r.Round(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			r.o.Log.Error("schedules that are due could not be read and will be looked for again", "error", err)
+		case more:
+			wait = 0
+		case err == nil:
+			if next, err := r.o.Store.NextDue(ctx); err == nil && !next.IsZero() {
+				wait = min(max(next.Sub(r.o.Clock()), 10*time.Millisecond), seldom)
+			}
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-r.wake:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// Round settles one tick of each schedule that is due, and tells whether there may be more.
+func (r *Runner) Round(ctx context.Context) (more bool, err error) {
+	now := r.o.Clock()
+	list, err := r.o.Store.Due(ctx, now, duePage)
+	if err != nil {
+		return false, err
+	}
+	late := time.Duration(0)
+	slots, group := make(chan struct{}, r.o.AtOnce), sync.WaitGroup{}
+	for i := range list {
+		late = max(late, now.Sub(list[i].dueOf(list[i].Tick)))
+		slots <- struct{}{}
+		group.Add(1)
+		r.o.Guard.Go("schedules", func() {
+			defer group.Done()
+			defer func() { <-slots }()
+			if err := r.o.Guard.DoErr("schedules", func() error { return r.step(ctx, &list[i]) }); err != nil {
+				r.postpone(ctx, &list[i], err)
+			}
+		})
+	}
+	group.Wait()
+	r.late.Store(int64(late))
+	return len(list) > 0 && ctx.Err() == nil, nil
+}
+
+// step settles the tick that a schedule is due at, and with it all that nobody was there for in time.
+// The error says that it is to be tried again.
+func (r *Runner) step(ctx context.Context, s *Schedule) error {
+	table, err := s.compile()
+	if err != nil { // that was checked when it was set
+		return err
+	}
+	now := r.o.Clock()
+	cutoff := now.Add(-max(s.CatchUp, Grace))
+	if s.dueOf(s.Tick).Before(cutoff) {
+		last, count := s.Tick, int64(1)
+		next := table.next(last, s.Anchor)
+		for ; count < mostMissed && !next.IsZero() && s.dueOf(next).Before(cutoff); next = table.next(last, s.Anchor) {
+			last = next
+			count++
+		}
+		return r.skip(ctx, s, &Settlement{Now: now, Next: next, Last: last, Count: count, Reason: ReasonMissed})
+	}
+	next := table.next(s.Tick, s.Anchor)
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	settled := false
+	err = r.o.Start(ctx, *s, func(ctx context.Context, t *job.Task, m member.Member) (job.Lease, bool, error) {
+		one, err := r.o.Store.Settle(ctx, r.settlement(s, &Settlement{Now: now, Next: next, Task: t, Member: m}))
+		if err == nil {
+			settled = true
+			r.o.OnTick(one.Reason, 1, now.Sub(s.dueOf(s.Tick)))
+		}
+		return one.Lease, err == nil && one.Reason == "", err
+	})
+	var coded *fault.Error
+	switch {
+	case err == nil, settled, errors.Is(err, ErrMoved), errors.Is(err, account.ErrNotFound):
+		return nil
+	case errors.As(err, &coded) && !mayPass(coded.Code):
+		return r.skip(ctx, s, &Settlement{
+			Now: now, Next: next, Last: s.Tick, Count: 1, Reason: Reason(coded.Code), Message: cut(coded.Message), Failed: coded.Code != fault.QuotaExceeded,
+		})
+	}
+	return err
+}
+
+// longestMessage is how many bytes of a message a history holds.
+const longestMessage = 500
+
+func cut(text string) string {
+	if len(text) <= longestMessage {
+		return text
+	}
+	end := longestMessage
+	for end > 0 && text[end]&0xC0 == 0x80 { // not within a character
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// mayPass tells whether what stood in the way of a job may be gone in a moment.
+func mayPass(code fault.Code) bool {
+	return code == fault.Internal || code == fault.Overloaded || code == fault.StorageUnavailable || code == fault.OutcomeUnknown || code == fault.RateLimited
+}
+
+// settlement completes what settles the tick of a schedule. One that is behind is looked at again
+// after all others that are due.
+func (r *Runner) settlement(s *Schedule, one *Settlement) *Settlement {
+	one.Schedule, one.NextDue = *s, s.dueOf(one.Next)
+	if !one.Next.IsZero() && one.NextDue.Before(one.Now) {
+		one.NextDue = one.Now
+	}
+	return one
+}
+
+func (r *Runner) skip(ctx context.Context, s *Schedule, one *Settlement) error {
+	settled, err := r.o.Store.Settle(ctx, r.settlement(s, one))
+	if errors.Is(err, ErrMoved) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.o.OnTick(one.Reason, one.Count, one.Now.Sub(s.dueOf(one.Last)))
+	if settled.Paused {
+		r.o.Log.Warn("a schedule is paused after failures", "account", s.Account, "schedule", s.Name, "reason", one.Reason)
+	}
+	return nil
+}
+
+// postpone leaves a schedule alone for a while. Where even that cannot be stored, the loop waits.
+func (r *Runner) postpone(ctx context.Context, s *Schedule, why error) {
+	if ctx.Err() != nil {
+		return
+	}
+	after := retryAfter
+	if errors.Is(why, ErrDisabled) {
+		after = disabledRecheck
+	} else {
+		r.o.Log.Error("a schedule could not be started and will be tried again", "account", s.Account, "schedule", s.Name, "error", why)
+	}
+	err := r.o.Store.Postpone(ctx, *s, r.o.Clock().Add(after))
+	if err == nil || errors.Is(err, ErrMoved) {
+		return
+	}
+	timer := time.NewTimer(retryAfter)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
