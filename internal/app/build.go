@@ -187,10 +187,9 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Auth: authenticator, Dashboard: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, SignIns: p.signIns, SignUps: p.accounts, Administration: p.accounts, AdminsInvite: a.settings.SignUp != config.SignUpClosed,
 		Node: wire.Node{Version: a.o.Version, URL: a.url, SignUp: string(a.settings.SignUp), Dev: a.settings.Dev, StartedAt: a.began}, OpenSignUp: a.settings.SignUp == config.SignUpOpen, SignsInDevelopers: a.settings.Dev && !a.settings.DevPublic, Domains: p.accounts, CheckDomain: p.proofs.Check, SiteDomains: p.accounts, CheckRecord: p.proofs.CheckRecord, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
 		Host: host, Records: p.recorder, History: p.store.Jobs, Jobs: p.worker, Pages: p.accounts.Sealer(), NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
-		Schedules: p.store.Schedules, ScheduleInputs: p.accounts.Sealer(), OnSchedule: func() { p.schedules.Wake() },
-		Machines: machines.Machines{Registry: p.resources.Machines(), Reach: p.resources.TestMachine},
-		Shares:   owned.Links{Admin: shares.Admin{Store: p.store.Shares, Clock: time.Now}, Of: p.resources.Links},
-		Usage:    p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
+		Schedules: p.store.Schedules, ScheduleInputs: p.accounts.Sealer(), OnSchedule: func() { p.schedules.Wake() }, Machines: machines.Machines{Registry: p.resources.Machines(), Reach: p.resources.TestMachine},
+		Shares: owned.Links{Admin: shares.Admin{Store: p.store.Shares, Clock: time.Now}, Of: p.resources.Links},
+		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
 		Listeners: admit.NewTransferLimiter(admit.TransferOptions{Max: mostListeners, Reason: admit.TooManyListeners, Unlimited: a.settings.Dev}),
 		Databases: a.openDatabases, Changes: p.store.Changes,
 		Webhooks: service.Webhooks{History: p.store.Deliveries, Wake: func() { p.webhooks.Wake() }},
@@ -231,7 +230,7 @@ func (a *App) startUpkeep(ctx context.Context) error {
 	p := &a.parts
 	p.observer = observe.New(observe.Parts{
 		Gate: p.gate, Limiter: p.limiter, Ledger: p.ledger, Logins: p.logins, Hashing: p.hashing, Certificates: p.certificates, Programs: p.programs,
-		LinesLeftOut: a.linesLeftOut, Store: p.store, Recorder: p.recorder, Worker: p.worker, Data: a.settings.Data, RequiredDisk: requiredDisk,
+		LinesLeftOut: a.linesLeftOut, Store: p.store, Recorder: p.recorder, Worker: p.worker, Schedules: p.schedules, Data: a.settings.Data, RequiredDisk: requiredDisk,
 	})
 	// So that there is something to show from the start.
 	if err := p.observer.Observe(ctx, time.Now()); err != nil {

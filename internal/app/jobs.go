@@ -12,7 +12,6 @@ import (
 	"ql/internal/observe"
 	"ql/internal/schedule"
 	"ql/internal/service"
-	"ql/internal/telemetry"
 	"ql/internal/webhook"
 	"ql/internal/worker"
 )
@@ -67,18 +66,7 @@ func (a *App) startJobs(ctx context.Context, s *service.Service) error {
 		return err
 	}
 	a.closes("jobs", a.drained(p.worker.Stop))
-	p.schedules = schedule.NewRunner(schedule.Options{
-		Store: p.store.Schedules, Start: s.StartScheduled, Guard: p.guard, Log: a.o.Log, Clock: time.Now, OnTick: func(reason schedule.Reason, count int64, _ time.Duration) {
-			p.metrics.CountTicks(observe.TickOutcome(reason), count)
-		},
-	})
-	if err := p.metrics.Register(telemetry.Metric{
-		Name: "ql_schedule_lag_seconds", Help: "How late the tick of a schedule is that is due longest and not settled; 0 where none is.",
-		Read: func() float64 { return p.schedules.Lag().Seconds() },
-	}); err != nil {
-		return err
-	}
-	p.schedules.Start()
+	p.schedules = schedule.Run(schedule.Options{Store: p.store.Schedules, Start: s.StartScheduled, Guard: p.guard, Log: a.o.Log, Clock: time.Now, OnTick: observe.Ticks(p.metrics)})
 	a.closes("schedules", p.schedules.Stop)
 	return nil
 }

@@ -140,6 +140,9 @@ func (o *Observer) ofJobs() []telemetry.Metric {
 		{Name: "ql_job_crashes_total", Help: "Jobs that were taken up after attempts that ended with their process.", Counter: true,
 			Read: func() float64 { return float64(p.Worker.Stats().Crashes) }},
 
+		{Name: "ql_schedule_lag_seconds", Help: "How late the tick of a schedule is that is due longest and not settled; 0 where none is.",
+			Read: func() float64 { return p.Schedules.Lag().Seconds() }},
+
 		{Name: "ql_webhooks_waiting", Help: "Webhooks that are not delivered and not given up.", Read: o.webhooks.value},
 		{Name: "ql_webhooks_due_lag_seconds", Help: "How long the webhook is overdue that is due longest; 0 where none is.", Read: o.webhookLag.value},
 

@@ -14,6 +14,7 @@ import (
 	"ql/internal/password"
 	"ql/internal/platform"
 	"ql/internal/record"
+	"ql/internal/schedule"
 	"ql/internal/store"
 	"ql/internal/tlscert"
 	"ql/internal/webhook"
@@ -33,6 +34,7 @@ type Parts struct {
 	Store        store.Store
 	Recorder     *record.Recorder
 	Worker       *worker.Worker
+	Schedules    *schedule.Runner
 	LinesLeftOut func() uint64 // of the log
 	Data         string        // the folder whose disk is looked at
 	// RequiredDisk is how many bytes of a disk must be free for the service to be ready.

@@ -1,14 +1,22 @@
 package observe
 
-import "ql/internal/schedule"
+import (
+	"time"
 
-// TickOutcome is how metrics call what became of a tick of a schedule.
-func TickOutcome(r schedule.Reason) string {
-	switch r {
-	case "":
-		return "started"
-	case schedule.ReasonOverlap, schedule.ReasonMissed:
-		return string(r)
+	"ql/internal/schedule"
+	"ql/internal/telemetry"
+)
+
+// Ticks returns what counts the ticks of schedules.
+func Ticks(m *telemetry.Metrics) func(r schedule.Reason, count int64, late time.Duration) {
+	return func(r schedule.Reason, count int64, _ time.Duration) {
+		outcome := "refused"
+		switch r {
+		case "":
+			outcome = "started"
+		case schedule.ReasonOverlap, schedule.ReasonMissed:
+			outcome = string(r)
+		}
+		m.CountTicks(outcome, count)
 	}
-	return "refused"
 }

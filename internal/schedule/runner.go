@@ -64,7 +64,7 @@ const (
 	disabledRecheck = time.Minute
 )
 
-// NewRunner returns a runner that does nothing before Start.
+// NewRunner returns a runner that does nothing but what Round is asked for.
 func NewRunner(o Options) *Runner {
 	if o.AtOnce <= 0 {
 		o.AtOnce = 8
@@ -77,8 +77,14 @@ func NewRunner(o Options) *Runner {
 	return r
 }
 
-// Start settles what is due, from now on.
-func (r *Runner) Start() {
+// Run returns a runner that settles what is due, from now on.
+func Run(o Options) *Runner {
+	r := NewRunner(o)
+	r.start()
+	return r
+}
+
+func (r *Runner) start() {
 	r.loop.Add(1)
 	r.o.Guard.Go("schedules", func() {
 		defer r.loop.Done()

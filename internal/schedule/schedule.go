@@ -93,8 +93,8 @@ type Tick struct {
 const (
 	mostPauseAfter = 1000
 	longestKey     = 200
-	// KeptTicks is how many entries of the history of a schedule are stored.
-	KeptTicks = 1000
+	// HistoryEntries is how many entries of the history of a schedule are stored.
+	HistoryEntries = 1000
 )
 
 // Check says what is wrong with a schedule that is to be set, for an account whose shortest interval

@@ -117,25 +117,19 @@ func (s *scheduled) ended(ref int64) string {
 		Status, Result, Schedule, By, Convention string
 		JobID                                    string `json:"job_id"`
 	}
-	awaitTrue(s.t, "the job ends", func() bool {
+	read := func() {
 		r := s.send("GET", "/v1/jobs/"+strconv.FormatInt(ref, 10), "", "", s.auth...)
 		check(s.t, json.Unmarshal([]byte(r.body), &j))
-		return job.State(j.Status).Finished()
-	})
+	}
+	read()
+	s.poll(j.JobID, "?wait=60", s.auth...)
+	if read(); !job.State(j.Status).Finished() {
+		s.t.Fatalf("the job is %+v", j)
+	}
 	if j.Schedule == "" || j.By != "schedule" || j.Convention != "schedule" {
 		s.t.Errorf("the job is %+v", j)
 	}
 	return j.Result
-}
-
-// awaitTrue waits for a condition.
-func awaitTrue(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("in vain waited until %s", what)
-		}
-	}
 }
 
 // TestSchedules: what an owner sets is started when it is time, once, with its input.

@@ -297,7 +297,7 @@ func (t tx) noteTick(s *schedule.Schedule, e *schedule.Tick) (merged bool, err e
 		int64(s.Account), s.Name, e.Number, e.First, e.Last, e.Count, e.At, e.Manual, optionalNumber(e.Job), string(e.Reason), e.Message); err != nil {
 		return false, err
 	}
-	_, err = t.exec("DELETE FROM schedule_ticks WHERE account = ? AND schedule = ? AND number <= ?", int64(s.Account), s.Name, e.Number-schedule.KeptTicks)
+	_, err = t.exec("DELETE FROM schedule_ticks WHERE account = ? AND schedule = ? AND number <= ?", int64(s.Account), s.Name, e.Number-schedule.HistoryEntries)
 	return false, err
 }
 
