@@ -213,6 +213,11 @@ func (h *host) Fetch(ctx context.Context, _ engine.Request) (engine.Reply, error
 	}
 }
 
+// Begin implements engine.Network.
+func (h *host) Begin(ctx context.Context, r engine.Request, done func(engine.Reply, error)) {
+	go func() { done(h.Fetch(ctx, r)) }()
+}
+
 func (h *host) settings() settings {
 	return settings{service: func(o *service.Options) {
 		open := o.Host.Resources
