@@ -607,6 +607,10 @@ func (v *volume) makeFolder(ctx context.Context, at string) errno {
 	return success
 }
 
+// unlink removes a file, and removeFolder an empty folder.
+func (v *volume) unlink(ctx context.Context, at string) errno       { return v.remove(ctx, at, false) }
+func (v *volume) removeFolder(ctx context.Context, at string) errno { return v.remove(ctx, at, true) }
+
 // remove removes a file, or an empty folder.
 func (v *volume) remove(ctx context.Context, at string, folder bool) errno {
 	if !v.writable {

@@ -14,10 +14,13 @@ import (
 	"github.com/tetratelabs/wazero/sys"
 )
 
-// wasiCall is a function of WASI preview 1: of the process and its arguments.
+// wasiFunc does what a function of WASI does, with the arguments that it has.
+type wasiFunc func(ctx context.Context, p *process, a []uint64) errno
+
+// wasiCall is a function of WASI preview 1.
 type wasiCall struct {
 	params string // i for 32 bits, I for 64
-	do     func(ctx context.Context, p *process, a []uint64) errno
+	do     wasiFunc
 }
 
 // wasiCalls are all functions of WASI preview 1. They are written here, and not wazero's, since
@@ -29,37 +32,37 @@ var wasiCalls = map[string]wasiCall{
 	"environ_sizes_get":       {"ii", environSizes},
 	"clock_res_get":           {"ii", clockResolution},
 	"clock_time_get":          {"iIi", clockTime},
-	"fd_advise":               {"iIIi", withFile(func(*process, *descriptor, []uint64) errno { return success })},
+	"fd_advise":               {"iIIi", withFile(nothing)},
 	"fd_allocate":             {"iII", refused(eNOTSUP)},
-	"fd_close":                {"i", fdClose},
-	"fd_datasync":             {"i", fdSync},
-	"fd_fdstat_get":           {"ii", fdStat},
-	"fd_fdstat_set_flags":     {"ii", fdSetFlags},
+	"fd_close":                {"i", withFile(fdClose)},
+	"fd_datasync":             {"i", withFile(fdSync)},
+	"fd_fdstat_get":           {"ii", withFile(fdStat)},
+	"fd_fdstat_set_flags":     {"ii", withFile(fdSetFlags)},
 	"fd_fdstat_set_rights":    {"iII", refused(eNOSYS)},
-	"fd_filestat_get":         {"ii", fdFileStat},
-	"fd_filestat_set_size":    {"iI", fdSetSize},
-	"fd_filestat_set_times":   {"iIIi", withFile(func(*process, *descriptor, []uint64) errno { return success })},
-	"fd_pread":                {"iiiIi", fdPread},
-	"fd_prestat_get":          {"ii", prestat},
-	"fd_prestat_dir_name":     {"iii", prestatName},
-	"fd_pwrite":               {"iiiIi", fdPwrite},
-	"fd_read":                 {"iiii", fdRead},
-	"fd_readdir":              {"iiiIi", fdReaddir},
-	"fd_renumber":             {"ii", fdRenumber},
-	"fd_seek":                 {"iIii", fdSeek},
-	"fd_sync":                 {"i", fdSync},
-	"fd_tell":                 {"ii", fdTell},
-	"fd_write":                {"iiii", fdWrite},
-	"path_create_directory":   {"iii", pathMakeFolder},
+	"fd_filestat_get":         {"ii", withFile(fdFileStat)},
+	"fd_filestat_set_size":    {"iI", withFile(fdSetSize)},
+	"fd_filestat_set_times":   {"iIIi", withFile(nothing)},
+	"fd_pread":                {"iiiIi", atPlace(func(d *descriptor) bool { return d.read }, (*volume).readAt)},
+	"fd_prestat_get":          {"ii", withFile(prestat)},
+	"fd_prestat_dir_name":     {"iii", withFile(prestatName)},
+	"fd_pwrite":               {"iiiIi", atPlace(func(d *descriptor) bool { return d.write }, (*volume).writeAt)},
+	"fd_read":                 {"iiii", withFile(fdRead)},
+	"fd_readdir":              {"iiiIi", withFile(fdReaddir)},
+	"fd_renumber":             {"ii", withFile(fdRenumber)},
+	"fd_seek":                 {"iIii", withFile(fdSeek)},
+	"fd_sync":                 {"i", withFile(fdSync)},
+	"fd_tell":                 {"ii", withFile(fdTell)},
+	"fd_write":                {"iiii", withFile(fdWrite)},
+	"path_create_directory":   {"iii", withPath((*volume).makeFolder)},
 	"path_filestat_get":       {"iiiii", pathFileStat},
 	"path_filestat_set_times": {"iiiiIIi", refused(success)},
 	"path_link":               {"iiiiiii", refused(ePERM)},
 	"path_open":               {"iiiiiIIii", pathOpen},
 	"path_readlink":           {"iiiiii", refused(eINVAL)},
-	"path_remove_directory":   {"iii", pathRemoveFolder},
+	"path_remove_directory":   {"iii", withPath((*volume).removeFolder)},
 	"path_rename":             {"iiiiii", pathRename},
 	"path_symlink":            {"iiiii", refused(ePERM)},
-	"path_unlink_file":        {"iii", pathUnlink},
+	"path_unlink_file":        {"iii", withPath((*volume).unlink)},
 	"poll_oneoff":             {"iiii", poll},
 	"proc_exit":               {"i", procExit},
 	"proc_raise":              {"i", refused(eNOSYS)},
@@ -72,20 +75,23 @@ var wasiCalls = map[string]wasiCall{
 }
 
 // refused is a call that does nothing.
-func refused(e errno) func(context.Context, *process, []uint64) errno {
+func refused(e errno) wasiFunc {
 	return func(context.Context, *process, []uint64) errno { return e }
 }
 
 // withFile is a call on an open file.
-func withFile(do func(*process, *descriptor, []uint64) errno) func(context.Context, *process, []uint64) errno {
-	return func(_ context.Context, p *process, a []uint64) errno {
+func withFile(do func(context.Context, *process, *descriptor, []uint64) errno) wasiFunc {
+	return func(ctx context.Context, p *process, a []uint64) errno {
 		d, e := p.descriptor(a[0])
 		if e != success {
 			return e
 		}
-		return do(p, d, a)
+		return do(ctx, p, d, a)
 	}
 }
+
+// nothing is done to an open file.
+func nothing(context.Context, *process, *descriptor, []uint64) errno { return success }
 
 // instantiateHost makes what modules import.
 func instantiateHost(ctx context.Context, r wazero.Runtime) error {

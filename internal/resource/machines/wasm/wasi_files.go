@@ -115,11 +115,7 @@ func pathOpen(ctx context.Context, p *process, a []uint64) errno {
 	return p.put32(a[8], uint32(fd))
 }
 
-func fdClose(ctx context.Context, p *process, a []uint64) errno {
-	d, e := p.descriptor(a[0])
-	if e != success {
-		return e
-	}
+func fdClose(ctx context.Context, p *process, d *descriptor, a []uint64) errno {
 	p.open[uint32(a[0])] = nil
 	return p.closeDescriptor(ctx, d)
 }
@@ -135,11 +131,7 @@ func (p *process) closeDescriptor(ctx context.Context, d *descriptor) errno {
 }
 
 // fdRenumber gives an open file the number of another, which is closed.
-func fdRenumber(ctx context.Context, p *process, a []uint64) errno {
-	from, e := p.descriptor(a[0])
-	if e != success {
-		return e
-	}
+func fdRenumber(ctx context.Context, p *process, from *descriptor, a []uint64) errno {
 	to, e := p.descriptor(a[1])
 	if e != success || from == to {
 		return e
@@ -148,12 +140,8 @@ func fdRenumber(ctx context.Context, p *process, a []uint64) errno {
 	return p.closeDescriptor(ctx, to)
 }
 
-func fdSync(ctx context.Context, p *process, a []uint64) errno {
-	d, e := p.descriptor(a[0])
-	if e != success || d.node == nil {
-		return e
-	}
-	if p.volume.nodes[d.node.path] != d.node {
+func fdSync(ctx context.Context, p *process, d *descriptor, _ []uint64) errno {
+	if d.node == nil || p.volume.nodes[d.node.path] != d.node {
 		return success
 	}
 	return p.volume.store(ctx, d.node)
@@ -176,11 +164,7 @@ func (d *descriptor) kind() byte {
 	return kindFile
 }
 
-func fdStat(_ context.Context, p *process, a []uint64) errno {
-	d, e := p.descriptor(a[0])
-	if e != success {
-		return e
-	}
+func fdStat(_ context.Context, p *process, d *descriptor, a []uint64) errno {
 	b, ok := p.bytes(a[1], 24)
 	if !ok {
 		return eFAULT
@@ -196,12 +180,9 @@ func fdStat(_ context.Context, p *process, a []uint64) errno {
 	return success
 }
 
-func fdSetFlags(_ context.Context, p *process, a []uint64) errno {
-	d, e := p.descriptor(a[0])
-	if e == success {
-		d.append = a[1]&flagAppend != 0
-	}
-	return e
+func fdSetFlags(_ context.Context, _ *process, d *descriptor, a []uint64) errno {
+	d.append = a[1]&flagAppend != 0
+	return success
 }
 
 // putStat writes what is known of a file.
@@ -227,11 +208,7 @@ func (p *process) putStat(at uint64, n *node, kind byte) errno {
 	return success
 }
 
-func fdFileStat(_ context.Context, p *process, a []uint64) errno {
-	d, e := p.descriptor(a[0])
-	if e != success {
-		return e
-	}
+func fdFileStat(_ context.Context, p *process, d *descriptor, a []uint64) errno {
 	return p.putStat(a[1], d.node, d.kind())
 }
 
@@ -251,11 +228,8 @@ func pathFileStat(ctx context.Context, p *process, a []uint64) errno {
 	return p.putStat(a[4], &n, kind)
 }
 
-func fdSetSize(ctx context.Context, p *process, a []uint64) errno {
-	d, e := p.descriptor(a[0])
+func fdSetSize(ctx context.Context, p *process, d *descriptor, a []uint64) errno {
 	switch {
-	case e != success:
-		return e
 	case d.node == nil || !d.write:
 		return eBADF
 	case a[1] > math.MaxInt64:
@@ -267,15 +241,15 @@ func fdSetSize(ctx context.Context, p *process, a []uint64) errno {
 // topName is what the volume's top is called.
 const topName = "/"
 
-func prestat(_ context.Context, p *process, a []uint64) errno {
-	if d, e := p.descriptor(a[0]); e != success || d.node != p.top {
+func prestat(_ context.Context, p *process, d *descriptor, a []uint64) errno {
+	if d.node != p.top {
 		return eBADF
 	}
 	return firstOf(p.put32(a[1], 0), p.put32(a[1]+4, uint32(len(topName))))
 }
 
-func prestatName(_ context.Context, p *process, a []uint64) errno {
-	if d, e := p.descriptor(a[0]); e != success || d.node != p.top {
+func prestatName(_ context.Context, p *process, d *descriptor, a []uint64) errno {
+	if d.node != p.top {
 		return eBADF
 	}
 	b, ok := p.bytes(a[1], uint64(len(topName)))
@@ -333,11 +307,7 @@ func (p *process) vectors(ctx context.Context, at, n uint64, do func(b []byte) (
 	return uint32(total), success
 }
 
-func fdRead(ctx context.Context, p *process, a []uint64) errno {
-	d, e := p.descriptor(a[0])
-	if e != success {
-		return e
-	}
+func fdRead(ctx context.Context, p *process, d *descriptor, a []uint64) errno {
 	n, e := p.vectors(ctx, a[1], a[2], func(b []byte) (int, errno) {
 		switch {
 		case d.node == nil && d.stream == streamIn:
@@ -351,7 +321,7 @@ func fdRead(ctx context.Context, p *process, a []uint64) errno {
 		d.at += int64(n)
 		return n, e
 	})
-	return firstOf(e, p.put32If(e, a[3], n))
+	return p.put32If(e, a[3], n)
 }
 
 // put32If writes a number where there was no error.
@@ -362,28 +332,23 @@ func (p *process) put32If(e errno, at uint64, n uint32) errno {
 	return p.put32(at, n)
 }
 
-func fdPread(ctx context.Context, p *process, a []uint64) errno {
-	d, e := p.descriptor(a[0])
-	if e != success {
-		return e
-	}
-	if d.node == nil || !d.read || a[3] > math.MaxInt64 {
-		return eBADF
-	}
-	at := int64(a[3])
-	n, e := p.vectors(ctx, a[1], a[2], func(b []byte) (int, errno) {
-		n, e := p.volume.readAt(ctx, d.node, b, at)
-		at += int64(n)
-		return n, e
+// atPlace is a call that reads or writes an open file at a place, whatever was read before.
+func atPlace(may func(*descriptor) bool, do func(*volume, context.Context, *node, []byte, int64) (int, errno)) wasiFunc {
+	return withFile(func(ctx context.Context, p *process, d *descriptor, a []uint64) errno {
+		if d.node == nil || !may(d) || a[3] > math.MaxInt64 {
+			return eBADF
+		}
+		at := int64(a[3])
+		n, e := p.vectors(ctx, a[1], a[2], func(b []byte) (int, errno) {
+			n, e := do(p.volume, ctx, d.node, b, at)
+			at += int64(n)
+			return n, e
+		})
+		return p.put32If(e, a[4], n)
 	})
-	return p.put32If(e, a[4], n)
 }
 
-func fdWrite(ctx context.Context, p *process, a []uint64) errno {
-	d, e := p.descriptor(a[0])
-	if e != success {
-		return e
-	}
+func fdWrite(ctx context.Context, p *process, d *descriptor, a []uint64) errno {
 	n, e := p.vectors(ctx, a[1], a[2], func(b []byte) (int, errno) {
 		switch {
 		case d.node == nil && d.stream != streamIn:
@@ -402,30 +367,10 @@ func fdWrite(ctx context.Context, p *process, a []uint64) errno {
 	return p.put32If(e, a[3], n)
 }
 
-func fdPwrite(ctx context.Context, p *process, a []uint64) errno {
-	d, e := p.descriptor(a[0])
-	if e != success {
-		return e
-	}
-	if d.node == nil || !d.write || a[3] > math.MaxInt64 {
-		return eBADF
-	}
-	at := int64(a[3])
-	n, e := p.vectors(ctx, a[1], a[2], func(b []byte) (int, errno) {
-		n, e := p.volume.writeAt(ctx, d.node, b, at)
-		at += int64(n)
-		return n, e
-	})
-	return p.put32If(e, a[4], n)
-}
-
 const eSPIPE errno = 70
 
-func fdSeek(_ context.Context, p *process, a []uint64) errno {
-	d, e := p.descriptor(a[0])
+func fdSeek(_ context.Context, p *process, d *descriptor, a []uint64) errno {
 	switch {
-	case e != success:
-		return e
 	case d.node == nil:
 		return eSPIPE
 	case d.node.folder:
@@ -449,12 +394,8 @@ func fdSeek(_ context.Context, p *process, a []uint64) errno {
 	return p.put64(a[3], uint64(d.at))
 }
 
-func fdTell(_ context.Context, p *process, a []uint64) errno {
-	d, e := p.descriptor(a[0])
-	switch {
-	case e != success:
-		return e
-	case d.node == nil:
+func fdTell(_ context.Context, p *process, d *descriptor, a []uint64) errno {
+	if d.node == nil {
 		return eSPIPE
 	}
 	return p.put64(a[1], uint64(d.at))
@@ -462,20 +403,18 @@ func fdTell(_ context.Context, p *process, a []uint64) errno {
 
 // fdReaddir writes the entries of a folder from a number on, as many as fit, and the last one in
 // part where it does not.
-func fdReaddir(ctx context.Context, p *process, a []uint64) errno {
-	d, e := p.descriptor(a[0])
-	switch {
-	case e != success:
-		return e
-	case d.node == nil || !d.node.folder:
+func fdReaddir(ctx context.Context, p *process, d *descriptor, a []uint64) errno {
+	if d.node == nil || !d.node.folder {
 		return eNOTDIR
 	}
 	if a[3] == 0 || d.listed == nil {
 		p.charge(-int64(len(d.listed)) * entrySize)
 		d.listed = nil
-		if d.listed, e = p.volume.list(ctx, d.node); e != success {
+		listed, e := p.volume.list(ctx, d.node)
+		if e != success {
 			return e
 		}
+		d.listed = listed
 	}
 	buffer, ok := p.bytes(a[1], a[2])
 	if !ok {
@@ -498,28 +437,15 @@ func fdReaddir(ctx context.Context, p *process, a []uint64) errno {
 	return p.put32(a[4], uint32(used))
 }
 
-func pathMakeFolder(ctx context.Context, p *process, a []uint64) errno {
-	at, e := p.path(a[0], a[1], a[2])
-	if e != success {
-		return e
+// withPath is a call on what is at a path.
+func withPath(do func(*volume, context.Context, string) errno) wasiFunc {
+	return func(ctx context.Context, p *process, a []uint64) errno {
+		at, e := p.path(a[0], a[1], a[2])
+		if e != success {
+			return e
+		}
+		return do(p.volume, ctx, at)
 	}
-	return p.volume.makeFolder(ctx, at)
-}
-
-func pathRemoveFolder(ctx context.Context, p *process, a []uint64) errno {
-	at, e := p.path(a[0], a[1], a[2])
-	if e != success {
-		return e
-	}
-	return p.volume.remove(ctx, at, true)
-}
-
-func pathUnlink(ctx context.Context, p *process, a []uint64) errno {
-	at, e := p.path(a[0], a[1], a[2])
-	if e != success {
-		return e
-	}
-	return p.volume.remove(ctx, at, false)
 }
 
 func pathRename(ctx context.Context, p *process, a []uint64) errno {
