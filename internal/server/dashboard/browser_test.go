@@ -11,7 +11,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -60,8 +62,14 @@ func inProduction(name string, run func(*visitor)) bool {
 func TestInBrowser(t *testing.T) {
 	production := apptest.Boot(t, apptest.Production)
 	host := sshtest.Start(t)
+	// It says what it is asked to: as answers to webhooks do.
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Error(w, r.URL.Query().Get("say"), http.StatusGone)
+	}))
+	t.Cleanup(echo.Close)
 	dev := apptest.Boot(t, func(s *config.Settings) {
-		s.EgressNetworks, s.EgressPorts = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, []uint16{uint16(host.Port)}
+		port := uint16(echo.Listener.Addr().(*net.TCPAddr).Port)
+		s.EgressNetworks, s.EgressPorts, s.EgressHTTP = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, []uint16{uint16(host.Port), port}, true
 	})
 	t.Cleanup(host.Stop)
 	production.Account("ada", account.Unlimited)
@@ -77,7 +85,7 @@ func TestInBrowser(t *testing.T) {
 	looked := map[string]bool{}
 	all := true
 	for _, p := range pageTests {
-		v := &visitor{service: dev, url: local, username: "dev", password: "dev", looked: looked, host: host}
+		v := &visitor{service: dev, url: local, username: "dev", password: "dev", looked: looked, host: host, echo: echo.URL}
 		if p.production {
 			v = &visitor{service: production, url: production.URL(), username: "ada", password: apptest.Password, looked: looked, host: host}
 		}
@@ -123,6 +131,7 @@ type visitor struct {
 	username, password string // as whom call and run are made
 	tab                context.Context
 	host               *sshtest.Server // that scripts of the service in development may reach
+	echo               string          // a service that answers what is in its address behind say=
 	looked             map[string]bool // the paths of pages that were looked at
 
 	mu      sync.Mutex

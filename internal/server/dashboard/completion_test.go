@@ -12,6 +12,8 @@ import (
 var _ = inBrowser("EditorCompletesEachKind", func(v *visitor) {
 	v.run("DROP TABLE IF EXISTS cities; CREATE TABLE cities (id INTEGER PRIMARY KEY, population INTEGER);")
 	v.call(http.MethodPut, "/v1/files/towns.csv", "name\nUlm\n", nil)
+	v.call(http.MethodPut, "/v1/scripts/town-hall", map[string]string{"text": "EMIT 1"}, nil)
+	defer v.call(http.MethodDelete, "/v1/scripts/town-hall", nil, nil)
 	v.edit("")
 	for _, c := range []struct{ kind, typed, want string }{
 		{"keyword", "EMI", "EMIT"},
@@ -24,6 +26,7 @@ var _ = inBrowser("EditorCompletesEachKind", func(v *visitor) {
 		{"column", "SELECT popu", "population"},
 		{"column of a table", "SELECT * FROM cities WHERE popu", "population"},
 		{"database", "USE DATABASE 'mai", "main"},
+		{"published script", "START SCRIPT 'town", "town-hall"},
 		{"method", "FETCH 'https://example.com' METHOD 'PO", "POST"},
 		{"file", "READ '/tow", "/towns.csv"},
 	} {

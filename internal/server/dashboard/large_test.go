@@ -195,7 +195,7 @@ var _ = inBrowser("ManyRows", func(v *visitor) {
 // LongOutput: while much output arrives, keys are drawn as they are typed.
 var _ = inProduction("LongOutput", func(v *visitor) {
 	v.signIn("ada")
-	parts := of(512, 16) // of 64 KiB
+	parts := of(511, 16) // of 64 KiB: 32 MiB are shown, and the last words
 	v.open("editor?text=" + url.QueryEscape(fmt.Sprintf("SET ?part AS REPEAT(\"0123456789abcde\\n\", 4096)\nFOR ?i FROM 1 TO %d DO\n  EMIT ?part\nEND\nEMIT \"the end\"\n-- ", parts)))
 	v.until(`document.activeElement.className.includes("cm-content")`)
 	v.read(`window.__keys = [], addEventListener("keydown", (e) => requestAnimationFrame(() => { const c = new MessageChannel(); c.port1.onmessage = () => window.__keys.push(performance.now() - e.timeStamp); c.port2.postMessage(0) }), true)`)

@@ -70,6 +70,7 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 	}))
 	v.run("DROP TABLE IF EXISTS hostile; CREATE TABLE hostile (id INTEGER PRIMARY KEY)") // the database is there
 	kept := map[string]int{}
+	var sent []string
 	count := func(kind string, ok bool) {
 		if ok {
 			kept[kind]++
@@ -86,7 +87,8 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 		// Names of these are plain.
 		for _, name := range []struct{ method, path, body string }{
 			{http.MethodPut, "/v1/secrets/" + url.PathEscape(text), `{"value":"x"}`}, {http.MethodPost, "/v1/keys", `{"name":` + quoted(text) + `,"scopes":["run"]}`},
-			{http.MethodPost, "/v1/domains", `{"domain":` + quoted(text) + `}`}, {http.MethodPut, "/v1/scripts/" + url.PathEscape(text), `{"text":"EMIT 1"}`},
+			{http.MethodPost, "/v1/domains", `{"domain":` + quoted(text) + `}`}, {http.MethodPost, "/v1/sites/main/domains", `{"domain":` + quoted(text) + `}`},
+			{http.MethodPut, "/v1/machines/" + url.PathEscape(text), `{"kind":"wasm","module":"/x.wasm"}`}, {http.MethodPost, "/v1/databases/" + url.PathEscape(text) + "/query", `{"write":true,"sql":"CREATE TABLE x (a)"}`}, {http.MethodPut, "/v1/scripts/" + url.PathEscape(text), `{"text":"EMIT 1"}`},
 		} {
 			if v.try(name.method, name.path, name.body) {
 				v.Errorf("%s %s takes %s", name.method, name.path, text)
@@ -97,6 +99,15 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 			v.run("-- hostile asked " + text + "\nGATHER " + quoted(text) + " FIELDS name TEXT REQUIRED, kind CHOICE [" + quoted(text) + `, "b"] TO "hostile" SET ?f`)
 			v.run("-- hostile confirmed " + text + "\nCONFIRM " + quoted(text) + ` TO "hostile"`)
 		}
+		// What a caller sends, what somebody notes beside a decision, and what a server answers to a webhook.
+		var asked struct {
+			JobID string `json:"job_id"`
+		}
+		v.call(http.MethodPost, "/v1/query", map[string]any{
+			"auth": map[string]string{"username": v.username, "password": v.password}, "query": "-- hostile sent\nCONFIRM \"Go on?\" TO \"nobody\"", "mode": "async",
+			"request": map[string]any{"get": map[string]string{"a": text}}, "options": map[string]any{"webhook": v.echo + "/?say=" + url.QueryEscape(text)},
+		}, &asked)
+		sent = append(sent, asked.JobID)
 		table := fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s TEXT, id INTEGER PRIMARY KEY); INSERT INTO %s (%s) VALUES (%s);", column(text), column(text), column(text), column(text), "'"+strings.ReplaceAll(text, "'", "''")+"'")
 		count("table", v.try(http.MethodPost, "/v1/databases/main/query", `{"write":true,"sql":`+quoted(table)+`}`))
 	}
@@ -104,6 +115,16 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 		if kept[kind] < least {
 			v.Errorf("of %d texts %d became a %s", len(texts), kept[kind], kind)
 		}
+	}
+	// Commands that a machine allows are any text.
+	var allowed []string
+	for _, text := range texts[:min(len(texts), 20)] {
+		if !strings.Contains(text, "\n") {
+			allowed = append(allowed, quoted(text))
+		}
+	}
+	if !v.try(http.MethodPut, "/v1/machines/hostile", `{"kind":"ssh","address":"nobody@127.0.0.1:9","allow":[`+strings.Join(allowed, ",")+`]}`) {
+		v.Error("a machine does not allow any command")
 	}
 	look := func(what string) {
 		v.Helper()
@@ -120,7 +141,7 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 		{"inbox?to=hostile", first}, {"inbox?to=" + url.QueryEscape(first), "Nothing"},
 		{"files/hostile", ".svg"}, {"files/" + url.PathEscape(first), "cannot be used"}, {"links", "Links"},
 		{"databases", "Databases"}, {"databases/main", "Tables"}, {"settings/keys", "Keys"}, {"settings/secrets", "Secrets"},
-		{"settings/scripts", "Scripts"}, {"settings/domains", "Domains"}, {"settings/log", "Who did what"}, {"sign-in?next=javascript:pwned=1", "Overview"},
+		{"machines", "hostile"}, {"sites", "Own domains"}, {"usage", "Running time"}, {"settings/scripts", "Scripts"}, {"settings/domains", "Domains"}, {"settings/log", "Who did what"}, {"sign-in?next=javascript:pwned=1", "Overview"},
 		{"sign-in?next=" + url.QueryEscape("/app/../files/x"), "Overview"}, {"sign-in?next=" + url.QueryEscape("/app/../..//127.0.0.1:9/"), "Overview"}, {"sign-in?next=" + url.QueryEscape("/app/%2e%2e/x"), "Overview"}, {url.PathEscape(first), ""},
 		{"reset/" + url.PathEscape(first), "password"}, {"welcome/" + url.PathEscape(first), "account"},
 	} {
@@ -133,6 +154,42 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 			v.Fatalf("%s leads to %s", at.path, v.read(`location.href`))
 		}
 	}
+	for i, id := range sent {
+		text := texts[i]
+		var job struct {
+			Ref        int
+			ConfirmURL string `json:"confirm_url"`
+		}
+		for job.ConfirmURL == "" {
+			v.call(http.MethodGet, "/v1/jobs/"+id, nil, &job)
+		}
+		v.call(http.MethodPost, strings.TrimPrefix(job.ConfirmURL, v.service.URL()), map[string]any{"approved": true, "note": text}, nil)
+		v.open(fmt.Sprintf("jobs/%d", job.Ref))
+		for _, tab := range []string{"Request", "Answers1", "Webhook"} {
+			v.until(`[...document.querySelectorAll("[role=tab]")].some((t) => t.innerText.replace(/\s/g, "") === "` + tab + `")`)
+			v.read(`[...document.querySelectorAll("[role=tab]")].find((t) => t.innerText.replace(/\s/g, "") === "` + tab + `").click()`)
+			look(tab + " of a job " + text)
+		}
+	}
+	var hooks struct {
+		Webhooks []struct {
+			ID       string
+			Attempts int
+		}
+	}
+	for len(hooks.Webhooks) == 0 || hooks.Webhooks[0].Attempts == 0 {
+		v.call(http.MethodGet, "/v1/webhooks?limit=100", nil, &hooks)
+	}
+	v.open("webhooks")
+	v.untilText("say=")
+	look("webhooks")
+	for _, hook := range hooks.Webhooks {
+		v.open("webhooks?id=" + hook.ID)
+		v.until(`document.querySelector("dialog[open], aside, .panel")`)
+		look("webhook " + hook.ID)
+	}
+	v.open("machines?name=hostile")
+	look("a machine")
 	for i, text := range texts {
 		flat := strings.ReplaceAll(text, "/", "∕")
 		v.open("jobs?q=" + url.QueryEscape("hostile "+text))
@@ -148,7 +205,8 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 		v.open("files/hostile/" + url.PathEscape(flat) + "?file=x.csv")
 		look("folder " + text)
 		v.open("databases/main/" + url.PathEscape(text))
-		v.until(`document.querySelector(".rows tbody tr")`)
+		// Names that differ in capital letters alone are one table's.
+		v.until(`document.querySelector(".rows tbody tr") || document.body.innerText.includes("There is no table")`)
 		look("table " + text)
 		if i == 0 {
 			v.open(fmt.Sprintf("files/hostile?file=%d.svg", i))
