@@ -149,6 +149,12 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	cd web && npm install --no-save --no-audit --no-fund --ignore-scripts
 	@touch $@
 
+# All pages in light and dark, wide and narrow: to be looked at, and small ones for the documentation.
+.PHONY: pictures
+pictures: ## take pictures of the dashboard into bin/pictures, and those of docs/dashboard.md
+	mkdir -p docs/pictures
+	QL_SCREENSHOTS=$(CURDIR)/bin/pictures QL_TOUR=$(CURDIR)/docs/pictures go test -count=1 -timeout 20m -run TestInBrowser ./internal/server/dashboard
+
 # It must be the same bytes wherever it is built.
 .PHONY: check-web
 check-web: web

@@ -312,9 +312,19 @@ func (v *visitor) look(name string) {
 	v.read(`window.__shift = 0`)
 }
 
-// picture writes what is seen into the folder of QL_SCREENSHOTS, if there is one.
+// tour are the pictures of docs/dashboard.md, which are small.
+var tour = []string{"overview-light-1280", "editor-trace-light-1280", "job-light-1280", "inbox-dark-1280", "files-preview-light-1280", "table-light-1280", "jobs-dark-360"}
+
+// picture writes what is seen into the folder of QL_SCREENSHOTS, if there is one; and that of the tour into the folder
+// of QL_TOUR.
 func (v *visitor) picture(name string) {
 	v.Helper()
+	if to := os.Getenv("QL_TOUR"); to != "" && slices.Contains(tour, name) {
+		quality := int64(50)
+		small, err := chromedp.Call(v.tab, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatWebp, Quality: &quality})
+		v.must(nil, err)
+		v.must(nil, os.WriteFile(filepath.Join(to, regexp.MustCompile(`-(light|dark)-\d+$`).ReplaceAllString(name, "")+".webp"), small.Data, 0o600))
+	}
 	folder := os.Getenv("QL_SCREENSHOTS")
 	if folder == "" {
 		return
