@@ -108,6 +108,11 @@ type Limits struct {
 	RunTime    time.Duration `zero:"no RUN"` // of one command, or one copy
 	RunsAtOnce int           `zero:"no RUN"`
 
+	// What a script may send by mail.
+	MailsPerDay    int   `zero:"no MAIL"` // addresses that mails go to, in 24 hours
+	MailsPerMinute int   `zero:"no limit"`
+	MailBytes      int64 `zero:"no MAIL"` // of one mail, as it is sent
+
 	// What an account may do at a time.
 	Concurrent     int
 	Queued         int
@@ -177,6 +182,8 @@ func free() Limits {
 
 		RunTime: 30 * time.Second, RunsAtOnce: 2,
 
+		MailsPerDay: 10, MailsPerMinute: 2, MailBytes: 1 * mib,
+
 		Concurrent: 2, Queued: 20, Rate: 60, RateBurst: 20, RatePerAddress: true, OriginRate: 60, SiteRate: 120, SiteBodyBytes: 10 * mib, Listeners: 64,
 
 		StorageBytes: 100 * mib, FileBytes: 10 * mib, Files: 10_000, Databases: 10, JobRetention: 7 * day, RecordsBytes: 100 * mib, HistoryBytes: 64 * kib,
@@ -204,6 +211,8 @@ func standard() Limits {
 
 		RunTime: 10 * time.Minute, RunsAtOnce: 6,
 
+		MailsPerDay: 1_000, MailsPerMinute: 60, MailBytes: 25 * mib,
+
 		Concurrent: 10, Queued: 1_000, Rate: 600, RateBurst: 100, OriginRate: 60, SiteRate: 600, SiteBodyBytes: 100 * mib, Listeners: 1_000,
 
 		StorageBytes: 10 * gib, FileBytes: 2 * gib, Files: 1_000_000, Databases: 1_000, JobRetention: 30 * day, RecordsBytes: 10 * gib, HistoryBytes: 1 * mib,
@@ -228,6 +237,8 @@ func unlimited() Limits {
 		Fetches: 200, FetchesAtOnce: 6, FetchTime: 10 * time.Second, FetchBytes: 64 * mib, FetchRatio: 100,
 
 		RunTime: 24 * time.Hour, RunsAtOnce: 50,
+
+		MailsPerDay: 100_000, MailsPerMinute: 6_000, MailBytes: 50 * mib,
 
 		Concurrent: 200, Queued: 100_000,
 

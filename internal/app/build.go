@@ -191,7 +191,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Shares: owned.Links{Admin: shares.Admin{Store: p.store.Shares, Clock: time.Now}, Of: p.resources.Links},
 		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
 		Listeners: admit.NewTransferLimiter(admit.TransferOptions{Max: mostListeners, Reason: admit.TooManyListeners, Unlimited: a.settings.Dev}),
-		Databases: a.openDatabases, Changes: p.store.Changes,
+		Databases: a.openDatabases, Changes: p.store.Changes, Mails: service.Mails{History: p.store.Mails, Sealer: p.accounts.Sealer()},
 		Webhooks: service.Webhooks{History: p.store.Deliveries, Wake: func() { p.webhooks.Wake() }},
 		Files:    a.openTree, Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: mostTransfers, Wait: transferWait, Unlimited: a.settings.Dev}),
 		Handouts: p.handouts, SiteOwners: p.store.Files.SiteOwners,
@@ -237,7 +237,7 @@ func (a *App) startUpkeep(ctx context.Context) error {
 		a.o.Log.Error("what metrics show of the store could not be counted and will be tried again", "error", err)
 	}
 	p.upkeep = upkeep.New(upkeep.Options{
-		Accounts: p.accounts, AccountStore: p.store.Accounts, Jobs: p.store.Jobs, Queue: p.store.Queue, Deliveries: p.store.Deliveries,
+		Accounts: p.accounts, AccountStore: p.store.Accounts, Jobs: p.store.Jobs, Queue: p.store.Queue, Deliveries: p.store.Deliveries, Mails: p.store.Mails,
 		Shares: p.store.Shares, Files: p.store.Files, Blobs: p.blobs, Resources: p.resources, Store: p.store,
 		Data: a.settings.Data, MinFreeDisk: minFreeDisk, Growth: a.growth, Limits: a.settings.Limits,
 		PurgeDevelopment: !a.settings.Dev && a.settings.DevUsername != "", Began: a.began,
@@ -300,10 +300,12 @@ func (a *App) openResources(ctx context.Context) error {
 	if err := a.openSiteFolder(); err != nil {
 		return err
 	}
+	mailing := resource.StartMailing(resource.MailOptions{Store: p.store.Mails, Accounts: p.accounts, Trees: trees, Server: a.settings.MailServer, Password: a.settings.MailPassword, From: a.settings.MailFrom, Dev: a.settings.Dev, Data: a.settings.Data, Log: a.o.Log, Guard: p.guard, OnAttempt: p.metrics.CountMail, OnSent: a.downloaded})
+	a.closes("mails", mailing.Stop)
 	p.resources = resource.New(resource.Options{
 		Mount:  p.mount,
 		Folder: filepath.Join(a.settings.Data, sqlite.AccountFolder), Usage: p.store.Files, Trees: trees, Reclaims: true,
-		Dev: a.settings.Dev, Accounts: p.accounts, Shares: p.shares, Sessions: sessions.New(p.store.Sessions, sessions.Options{}), Fetcher: fetcher, Machines: reached, Tally: p.tally,
+		Dev: a.settings.Dev, Accounts: p.accounts, Shares: p.shares, Sessions: sessions.New(p.store.Sessions, sessions.Options{}), Fetcher: fetcher, Machines: reached, Mails: mailing, Tally: p.tally,
 	})
 	a.closes("databases", func(context.Context) error { return p.resources.Close() })
 	a.closes("fetches", func(context.Context) error { fetcher.Close(); return nil })

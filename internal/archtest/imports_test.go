@@ -94,6 +94,7 @@ var layers = []layer{
 	{pkg: "internal/resource/machines/wasmtest"},
 	{pkg: "internal/resource/machines/ssh", imports: []string{"internal/account", "internal/admit", "internal/engine", "internal/guard", "internal/network", "internal/resource/machines", "lang/value"}, others: []string{"github.com/pkg/sftp", "golang.org/x/crypto/ssh"}},
 	{pkg: "internal/resource/machines/wasm", imports: []string{"internal/account", "internal/admit", "internal/engine", "internal/resource/machines", "lang/value"}, others: []string{"github.com/tetratelabs/wazero"}},
+	{pkg: "internal/resource/mails", imports: []string{"internal/account", "internal/engine", "internal/fault", "internal/mail", "lang/value"}},
 	{pkg: "internal/resource/shares", imports: []string{"internal/account", "internal/engine", "internal/fault", "lang/value"}},
 	{pkg: "internal/member", others: []string{"golang.org/x/sys"}},
 	{pkg: "internal/job", imports: []string{"internal/account", "internal/member", "internal/principal"}},
@@ -121,21 +122,23 @@ var layers = []layer{
 		pkg: "internal/resource",
 		imports: []string{
 			"internal/account", "internal/account/usage", "internal/admit", "internal/engine", "internal/guard", "internal/network", "internal/resource/databases", "internal/resource/fetch",
-			"internal/resource/files", "internal/resource/machines", "internal/resource/machines/ssh", "internal/resource/machines/wasm", "internal/resource/sessions", "internal/resource/shares", "lang/value",
+			"internal/resource/files", "internal/resource/machines", "internal/resource/machines/ssh", "internal/resource/machines/wasm", "internal/mail", "internal/redacted", "internal/resource/mails", "internal/resource/sessions", "internal/resource/shares", "internal/site", "lang/value",
 		},
 	},
+	{pkg: "internal/mail", imports: []string{"internal/account", "internal/guard", "internal/hostname", "internal/job", "internal/network", "internal/redacted"}},
+	{pkg: "internal/mail/mailtest", others: []string{"github.com/emersion/go-sasl", "github.com/emersion/go-smtp"}},
 	{pkg: "internal/webhook", imports: []string{"internal/account", "internal/guard", "internal/job", "internal/network", "internal/redacted"}},
 	// The stores by their interfaces alone: no backend among them.
 	{
 		pkg:     "internal/store",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/audit", "internal/job", "internal/member", "internal/record", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/audit", "internal/job", "internal/mail", "internal/member", "internal/record", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/webhook"},
 	},
 	{pkg: "internal/store/blob/dir", imports: []string{"internal/resource/files"}},
 	{pkg: "internal/store/migrate"},
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
 		pkg:     "internal/store/relational",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/job", "internal/member", "internal/principal", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/job", "internal/mail", "internal/member", "internal/principal", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/webhook"},
 	},
 	{
 		pkg:     "internal/store/postgres",
@@ -152,19 +155,19 @@ var layers = []layer{
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/engine", "internal/job", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/engine", "internal/job", "internal/mail", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{
 		pkg: "internal/upkeep",
 		imports: []string{
-			"internal/account", "internal/guard", "internal/job", "internal/platform", "internal/resource", "internal/resource/files", "internal/resource/shares", "internal/webhook",
+			"internal/account", "internal/guard", "internal/job", "internal/mail", "internal/platform", "internal/resource", "internal/resource/files", "internal/resource/shares", "internal/webhook",
 		},
 	},
 	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
 	{
 		pkg:     "internal/service",
-		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/domainproof", "internal/editor", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/journal", "internal/member", "internal/principal", "internal/record", "internal/redacted", "internal/render", "internal/schedule", "internal/signin", "internal/site", "internal/webhook", "internal/wire", "internal/worker"}, language...),
+		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/domainproof", "internal/editor", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/journal", "internal/mail", "internal/member", "internal/principal", "internal/record", "internal/redacted", "internal/render", "internal/schedule", "internal/signin", "internal/site", "internal/webhook", "internal/wire", "internal/worker"}, language...),
 	},
 	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/hostname", "internal/principal", "internal/redacted", "internal/service", "internal/signin", "internal/wire"}},
 	// The conventions know nothing of each other, but that sites have forms inside their pages.
@@ -184,11 +187,11 @@ var layers = []layer{
 		pkg:     "internal/backup",
 		imports: []string{"internal/account", "internal/account/seal", "internal/disk", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/blob/dir", "internal/store/sqlite"},
 	},
-	{pkg: "internal/config", imports: []string{"internal/account", "internal/account/names", "internal/hostname", "internal/redacted", "lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
+	{pkg: "internal/config", imports: []string{"internal/account", "internal/account/names", "internal/hostname", "internal/mail", "internal/redacted", "lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
 	{
 		pkg: "internal/operator",
 		imports: []string{
-			"internal/account", "internal/account/seal", "internal/account/usage", "internal/audit", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/network", "internal/replay", "internal/resource", "internal/resource/databases",
+			"internal/account", "internal/account/seal", "internal/account/usage", "internal/audit", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/mail", "internal/network", "internal/replay", "internal/resource", "internal/resource/databases",
 			"internal/resource/files", "internal/resource/machines/owned", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/store/relational", "internal/store/sqlite", "internal/webhook", "internal/wire",
 		},
 	},
@@ -218,7 +221,7 @@ var layers = []layer{
 	{
 		pkg: "internal/cli",
 		imports: append([]string{
-			"internal/account", "internal/app", "internal/audit", "internal/backup", "internal/cli/browser", "internal/config", "internal/domainproof", "internal/editor", "internal/engine", "internal/fault", "internal/job", "internal/lsp",
+			"internal/account", "internal/app", "internal/audit", "internal/backup", "internal/cli/browser", "internal/config", "internal/domainproof", "internal/editor", "internal/engine", "internal/fault", "internal/job", "internal/lsp", "internal/mail",
 			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/redacted", "internal/remote", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/site", "internal/telemetry", "internal/webhook", "internal/wire",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},

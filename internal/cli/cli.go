@@ -48,6 +48,7 @@ type commands struct {
 	Machine   machineCommand   `cmd:"" help:"Add, test and remove the machines that scripts run commands on."`
 	Audit     auditCommand     `cmd:"" help:"Look at the logs of who did what, and check that they are whole."`
 	Job       jobCommand       `cmd:"" help:"Look at jobs."`
+	Mail      mailCommand      `cmd:"" help:"Look at the mails of accounts' scripts."`
 	Webhook   webhookCommand   `cmd:"" help:"Look at webhooks and repeat them."`
 	Push      pushCommand      `cmd:"" help:"Deploy a folder as an account's site."`
 	Site      siteCommand      `cmd:"" help:"Look at the releases of accounts' sites, and bring one back."`
@@ -62,7 +63,7 @@ type commands struct {
 
 // newCommands returns the command line before it is read.
 func newCommands() *commands {
-	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Key: newKeyCommand(), Machine: newMachineCommand(), Script: newScriptCommand(), Audit: newAuditCommand(), Job: newJobCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Site: newSiteCommand(), Share: newShareCommand(), DB: newDBCommand(), MasterKey: newMasterKeyCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
+	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Key: newKeyCommand(), Machine: newMachineCommand(), Script: newScriptCommand(), Audit: newAuditCommand(), Job: newJobCommand(), Mail: newMailCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Site: newSiteCommand(), Share: newShareCommand(), DB: newDBCommand(), MasterKey: newMasterKeyCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
 }
 
 const description = `ql runs scripts of the query language: ordinary statements, SQL, files, forms and waiting, in one text.`

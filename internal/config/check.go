@@ -28,6 +28,7 @@ func (s *Settings) check() []error {
 	if s.MetricsListen != "" && s.MetricsListen == s.Listen {
 		refuse("metrics-listen: %s is the address for callers: metrics need one of their own", s.MetricsListen)
 	}
+	wrong = append(wrong, s.checkMail()...)
 	return append(wrong, s.checkSites()...)
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/mail"
 	"ql/internal/redacted"
 )
 
@@ -62,6 +63,11 @@ type Settings struct {
 	EgressNetworks []netip.Prefix
 	EgressPorts    []uint16
 	EgressHTTP     bool
+
+	// How mails are sent; nil for not at all. The password is that of the server.
+	MailServer   *mail.Server
+	MailFrom     *mail.Address
+	MailPassword redacted.Text
 
 	LogLevel      slog.Level
 	LogFormat     LogFormat
@@ -121,6 +127,7 @@ const (
 	groupAccount = "Accounts"
 	groupServer  = "Connections"
 	groupEgress  = "The network"
+	groupMail    = "Mail"
 	groupWatch   = "Logs, metrics and traces"
 )
 
@@ -212,6 +219,17 @@ func All() []Setting {
 			set: func(s *Settings, text string) (err error) { s.EgressPorts, err = parsePorts(text); return err }},
 		{Name: "egress-http", Group: groupEgress, Default: "off", Help: "Webhooks may be called by http",
 			set: func(s *Settings, text string) (err error) { s.EgressHTTP, err = parseSwitch(text); return err }},
+
+		{Name: "mail-server", Group: groupMail, Takes: "URL", Default: "no mail; with --dev files in the data folder", Help: "The mail server, as smtp://user@smtp.example.com:587 with STARTTLS, smtps:// with TLS, or smtp://127.0.0.1:25?tls=none",
+			set: func(s *Settings, text string) (err error) { s.MailServer, err = parseMailServer(text); return err }},
+		{Name: "mail-password", Group: groupMail, Takes: "TEXT", Default: "none", Help: "What logs in there", Secret: true,
+			set: func(s *Settings, text string) error {
+				secret, err := parseNonEmpty(text)
+				s.MailPassword = redacted.Text(secret)
+				return err
+			}},
+		{Name: "mail-from", Group: groupMail, Takes: "ADDRESS", Default: "none; with --dev ql@localhost.localdomain", Help: "Whom mails are from that name no sender, and whom servers tell what could not be delivered",
+			set: func(s *Settings, text string) (err error) { s.MailFrom, err = parseSender(text); return err }},
 
 		{Name: "log-level", Group: groupWatch, Takes: "LEVEL", Default: "info", Help: "What is logged: debug, info, warn or error, and all above it",
 			set: func(s *Settings, text string) error {

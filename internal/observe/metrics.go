@@ -143,6 +143,8 @@ func (o *Observer) ofJobs() []telemetry.Metric {
 		{Name: "ql_schedule_lag_seconds", Help: "How late the tick of a schedule is that is due longest and not settled; 0 where none is.",
 			Read: func() float64 { return p.Schedules.Lag().Seconds() }},
 
+		{Name: "ql_mails_waiting", Help: "Mails that are not sent and not given up.", Read: o.mails.value},
+		{Name: "ql_mails_due_lag_seconds", Help: "How long the mail is overdue that is due longest; 0 where none is.", Read: o.mailLag.value},
 		{Name: "ql_webhooks_waiting", Help: "Webhooks that are not delivered and not given up.", Read: o.webhooks.value},
 		{Name: "ql_webhooks_due_lag_seconds", Help: "How long the webhook is overdue that is due longest; 0 where none is.", Read: o.webhookLag.value},
 

@@ -48,6 +48,7 @@ type Observer struct {
 	accepted, running, paused, waiting sample
 	oldestAccepted, dueLag             sample
 	webhooks, webhookLag               sample
+	mails, mailLag                     sample
 	diskFree, diskSize, diskRequired   sample
 }
 
@@ -69,7 +70,7 @@ func (s *sample) value() float64 { return math.Float64frombits(s.bits.Load()) }
 // that whoever reads metrics makes no work by it. What could not be counted is no number: an
 // old one would be taken for true.
 func (o *Observer) Observe(ctx context.Context, now time.Time) error {
-	return errors.Join(o.countJobs(ctx, now), o.countWebhooks(ctx, now), o.measureDisk())
+	return errors.Join(o.countJobs(ctx, now), o.countWebhooks(ctx, now), o.countMails(ctx, now), o.measureDisk())
 }
 
 func (o *Observer) countJobs(ctx context.Context, now time.Time) error {
@@ -78,6 +79,12 @@ func (o *Observer) countJobs(ctx context.Context, now time.Time) error {
 		&o.accepted: float64(c.Accepted), &o.running: float64(c.Running), &o.paused: float64(c.Paused), &o.waiting: float64(c.Waiting),
 		&o.oldestAccepted: secondsSince(c.OldestAccepted, now), &o.dueLag: secondsSince(c.OldestDue, now),
 	})
+	return err
+}
+
+func (o *Observer) countMails(ctx context.Context, now time.Time) error {
+	c, err := o.p.Store.Mails.Count(ctx, now, mostCounted)
+	setAll(err, map[*sample]float64{&o.mails: float64(c.Pending), &o.mailLag: secondsSince(c.OldestDue, now)})
 	return err
 }
 

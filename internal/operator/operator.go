@@ -17,6 +17,7 @@ import (
 	"ql/internal/config"
 	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/mail"
 	"ql/internal/store"
 	"ql/internal/store/sqlite"
 	"ql/internal/webhook"
@@ -29,6 +30,7 @@ type Operator struct {
 	Jobs     job.Store
 	Views    job.Views
 	Webhooks webhook.History
+	Mails    mail.History
 
 	store    store.Store
 	settings config.Settings
@@ -52,7 +54,7 @@ func Open(ctx context.Context, s config.Settings, create bool) (*Operator, error
 		return nil, errors.Join(err, all.Close())
 	}
 	accounts := account.NewService(all.Accounts, vault, account.Options{Dev: s.Dev, KeysOnce: s.KeysOnce, Limits: s.Limits, Plans: s.PlanNames()})
-	return &Operator{Accounts: accounts, Jobs: all.Jobs, Views: all.Queue, Webhooks: all.Deliveries, store: all, settings: s, data: s.Data, key: s.MasterKeyPath()}, nil
+	return &Operator{Accounts: accounts, Jobs: all.Jobs, Views: all.Queue, Webhooks: all.Deliveries, Mails: all.Mails, store: all, settings: s, data: s.Data, key: s.MasterKeyPath()}, nil
 }
 
 // prepareFolder makes the data folder as a server does, or refuses one that is

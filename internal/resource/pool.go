@@ -41,6 +41,7 @@ type Options struct {
 	Sessions *sessions.Manager
 	Fetcher  *Fetcher
 	Machines *machines.Registry // nil for none
+	Mails    *Mailing           // nil for none
 	Tally    *usage.Tally
 }
 
@@ -88,6 +89,7 @@ func (p *Pool) Open(_ context.Context, a account.Account, l account.Limits, sess
 		Shares:    p.o.Shares.For(a.ID, p.shareLimits(a, l)),
 		Network:   p.o.Fetcher.open(a, l, &h.outgoing, p.o.Tally),
 		Machines:  p.machines(h, a, l, files),
+		Mails:     p.mails(a, l),
 		Quota:     func(ctx context.Context) (value.Value, error) { return p.quota(ctx, h, q) },
 		Release:   func() { p.release(h) },
 	}, nil

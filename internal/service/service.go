@@ -150,6 +150,8 @@ type Options struct {
 	// Files opens the tree of an account; release closes it.
 	Files  func(ctx context.Context, a account.Account, l account.Limits) (tree FileTree, release func(), err error)
 	Shares Shares
+	// Mails are what scripts send by mail.
+	Mails Mails
 	// Webhooks are what is sent of the ends of jobs.
 	Webhooks Webhooks
 	// Databases opens those of an account; release closes them.

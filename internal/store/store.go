@@ -12,6 +12,7 @@ import (
 	"ql/internal/account/usage"
 	"ql/internal/audit"
 	"ql/internal/job"
+	"ql/internal/mail"
 	"ql/internal/member"
 	"ql/internal/record"
 	"ql/internal/resource/files"
@@ -39,6 +40,7 @@ type Store struct {
 	Log          record.Log // of jobs that ended, until they are stored
 	Schedules    schedule.Store
 	Deliveries   webhook.Store
+	Mails        mail.Store
 	Files        files.Store
 	Shares       shares.Store
 	Machines     machines.Store

@@ -22,6 +22,7 @@ type Metrics struct {
 	panics   *prometheus.CounterVec
 	webhooks *prometheus.CounterVec
 	ticks    *prometheus.CounterVec
+	mails    *prometheus.CounterVec
 	logins   *prometheus.CounterVec
 }
 
@@ -47,6 +48,9 @@ func NewMetrics(version string) *Metrics {
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ql_panics_total", Help: "Panics that were recovered, by the part of the service; the log has each with its stack.",
 		}, []string{"part"}),
+		mails: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ql_mail_attempts_total", Help: "Attempts to send a mail, by what became of it; unreached where the mail server could not be asked.",
+		}, []string{"outcome"}),
 		webhooks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ql_webhook_attempts_total", Help: "Attempts to deliver a webhook, by what became of the delivery.",
 		}, []string{"outcome"}),
@@ -63,8 +67,11 @@ func NewMetrics(version string) *Metrics {
 	}
 	m.fetches.WithLabelValues("ok")
 	m.machines.WithLabelValues("ssh", "ok")
-	for _, part := range []string{"http", "job", "jobs", "recorder", "schedules", "upkeep", "webhook"} {
+	for _, part := range []string{"http", "job", "jobs", "mail", "recorder", "schedules", "upkeep", "webhook"} {
 		m.panics.WithLabelValues(part)
+	}
+	for _, outcome := range []string{"sent", "retry", "failed", "unreached"} {
+		m.mails.WithLabelValues(outcome)
 	}
 	for _, outcome := range []string{"delivered", "retried", "stopped", "exhausted"} {
 		m.webhooks.WithLabelValues(outcome)
@@ -80,7 +87,7 @@ func NewMetrics(version string) *Metrics {
 	})
 	build.Set(1)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		m.requests, m.latency, m.runs, m.fetches, m.machines, m.panics, m.webhooks, m.ticks, m.logins, build)
+		m.requests, m.latency, m.runs, m.fetches, m.machines, m.panics, m.webhooks, m.ticks, m.mails, m.logins, build)
 	return m
 }
 
@@ -106,6 +113,9 @@ func (m *Metrics) ObserveMachine(kind, how string, took time.Duration) {
 
 // CountPanic counts a panic in a part of the service, which was recovered.
 func (m *Metrics) CountPanic(part string) { m.panics.WithLabelValues(part).Inc() }
+
+// CountMail counts an attempt to send a mail: sent, retry, failed or unreached.
+func (m *Metrics) CountMail(outcome string) { m.mails.WithLabelValues(outcome).Inc() }
 
 // CountWebhook counts an attempt to deliver a webhook: delivered, retried, stopped or
 // exhausted.

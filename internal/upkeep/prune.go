@@ -14,6 +14,8 @@ const (
 	blobGrace = 24 * time.Hour
 	// deliveryRetention is how long the log of a webhook stays after its end.
 	deliveryRetention = 7 * 24 * time.Hour
+	// mailRetention is how long what became of a mail stays after its end.
+	mailRetention = 30 * 24 * time.Hour
 	// shareRetention is how long a link and its receipts stay after its time.
 	shareRetention = 30 * 24 * time.Hour
 )
@@ -45,6 +47,9 @@ func (u *Upkeep) prune(ctx context.Context, now time.Time) error {
 		return err
 	}
 	if err := inBatches(func() (int, error) { return u.o.Deliveries.Forget(ctx, now.Add(-deliveryRetention), batchSize) }); err != nil {
+		return err
+	}
+	if err := inBatches(func() (int, error) { return u.o.Mails.Forget(ctx, now.Add(-mailRetention), batchSize) }); err != nil {
 		return err
 	}
 	for more := true; more; {

@@ -15,6 +15,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/guard"
 	"ql/internal/job"
+	"ql/internal/mail"
 	"ql/internal/resource"
 	"ql/internal/resource/files"
 	"ql/internal/resource/shares"
@@ -42,6 +43,7 @@ type Options struct {
 	Jobs         job.Store
 	Queue        Queue
 	Deliveries   webhook.History
+	Mails        mail.History
 	Shares       shares.Store
 	Files        files.Store
 	Blobs        *files.Blobs

@@ -15,7 +15,7 @@ import (
 // Routes returns the routes of the convention.
 func Routes(s *service.Service) []server.Route {
 	c := codec{s}
-	return slices.Concat(c.fileRoutes(), c.shareRoutes(), c.keyRoutes(), c.accountRoutes(), c.machineRoutes(), c.scheduleRoutes(), c.domainRoutes(), c.siteDomainRoutes(), c.siteRoutes(), c.scriptRoutes(), c.questionRoutes(), c.databaseRoutes(), c.webhookRoutes(), c.historyRoutes(), c.editorRoutes(), c.sessionRoutes(), c.signUpRoutes(), c.adminRoutes(), []server.Route{
+	return slices.Concat(c.fileRoutes(), c.shareRoutes(), c.keyRoutes(), c.accountRoutes(), c.machineRoutes(), c.scheduleRoutes(), c.domainRoutes(), c.siteDomainRoutes(), c.siteRoutes(), c.scriptRoutes(), c.questionRoutes(), c.databaseRoutes(), c.webhookRoutes(), c.mailRoutes(), c.historyRoutes(), c.editorRoutes(), c.sessionRoutes(), c.signUpRoutes(), c.adminRoutes(), []server.Route{
 		{
 			Method: http.MethodPost, Path: "/v1/query", Accepts: principal.Set{principal.ByPassword, principal.ByToken, principal.ByOrigin, principal.ByNamedKey}, Pages: true,
 			Timeout: s.LongestCall(), Serve: c.query, EncodeError: server.EncodeErrorJSON,

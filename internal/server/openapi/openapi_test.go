@@ -250,6 +250,8 @@ var noUUIDs = []string{
 	"/components/schemas/CreatedShare",  //
 	"/paths/~1v1~1shares~1{id}",         //
 	"/components/schemas/Error/proper",  // of an entry in the log
+	"/components/schemas/Mail",          // of a mail: 32 hexadecimal digits
+	"/paths/~1v1~1mails~1{id}",          //
 	"/components/schemas/Webhook",       // of a message: msg_ and a uuid
 	"/paths/~1v1~1webhooks~1{id}",       //
 	"/components/schemas/Domain",        // of a domain: how the hash of its name begins

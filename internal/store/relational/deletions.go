@@ -56,6 +56,7 @@ func (s Accounts) SetPurged(ctx context.Context, id account.ID, at time.Time) er
 // statement that removes some of them. What belongs to such a row goes with it.
 var left = []string{
 	"DELETE FROM deliveries WHERE seq IN (SELECT seq FROM deliveries WHERE account = ? LIMIT ?)",
+	"DELETE FROM mails WHERE seq IN (SELECT seq FROM mails WHERE account = ? LIMIT ?)",
 	"DELETE FROM idempotency_keys WHERE account = ?1 AND hash IN (SELECT hash FROM idempotency_keys WHERE account = ?1 LIMIT ?2)",
 	"DELETE FROM shares WHERE seq IN (SELECT seq FROM shares WHERE account = ? LIMIT ?)",
 	// Of a site the files of one release after the other.

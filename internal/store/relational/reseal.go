@@ -31,6 +31,7 @@ type sealedColumn struct {
 	part   string // of what a job has sealed: the name is this and its id
 	names  bool   // the name is the second key
 	text   bool   // the second key is a text
+	prefix string // of the name, where that is the second key
 }
 
 // sealedColumns are all of them. The parts of jobs are named as package worker does.
@@ -50,6 +51,14 @@ var sealedColumns = []sealedColumn{
 	{
 		rows:   "SELECT account, name, account, NULL, sealed FROM machines WHERE (account, name) > (?1, ?2) AND sealed IS NOT NULL ORDER BY account, name LIMIT ?3",
 		update: "UPDATE machines SET sealed = ?3 WHERE account = ?1 AND name = ?2", kind: "machine", names: true, text: true,
+	},
+	{
+		rows:   "SELECT account, id, account, NULL, head FROM mails WHERE (account, id) > (?1, ?2) ORDER BY account, id LIMIT ?3",
+		update: "UPDATE mails SET head = ?3 WHERE account = ?1 AND id = ?2", kind: "snapshot", names: true, text: true, prefix: "mail-head:",
+	},
+	{
+		rows:   "SELECT account, id, account, NULL, body FROM mails WHERE (account, id) > (?1, ?2) AND body IS NOT NULL ORDER BY account, id LIMIT ?3",
+		update: "UPDATE mails SET body = ?3 WHERE account = ?1 AND id = ?2", kind: "snapshot", names: true, text: true, prefix: "mail-body:",
 	},
 	{
 		rows:   "SELECT seq, 0, account, id, task FROM jobs WHERE seq > ?1 AND ?2 = ?2 AND task IS NOT NULL ORDER BY seq LIMIT ?3",
@@ -147,7 +156,7 @@ func (t tx) sealedRows(c *sealedColumn, last *sealedRow) (rows []sealedRow, err 
 		}
 		switch {
 		case c.names && c.text:
-			one.Name = r.text(1)
+			one.Name = c.prefix + r.text(1)
 		case c.names:
 			one.Name = strconv.FormatInt(r.int(1), 10)
 		case c.part != "":

@@ -129,8 +129,8 @@ func (t tx) makeRoom(n shares.CreateParams, c shares.Content) error {
 // restarting a download; ?2 is the moment before which none can be restarted.
 const ended = "(revoked IS NOT NULL OR expires <= ?2 OR times > 0 AND used >= times AND latest <= ?2)"
 
-// unheld is content that neither a link nor a job needs.
-const unheld = "NOT EXISTS (SELECT 1 FROM shares WHERE content = share_contents.seq) AND NOT EXISTS (SELECT 1 FROM job_contents WHERE content = share_contents.seq)"
+// unheld is content that neither a link nor a mail nor a job needs.
+const unheld = "NOT EXISTS (SELECT 1 FROM shares WHERE content = share_contents.seq) AND NOT EXISTS (SELECT 1 FROM mail_contents WHERE content = share_contents.seq) AND NOT EXISTS (SELECT 1 FROM job_contents WHERE content = share_contents.seq)"
 
 // exceeds returns how one more link would be too much.
 func (t tx) exceeds(n shares.CreateParams, c shares.Content) error {

@@ -54,6 +54,7 @@ func (s *Store) Aggregate() store.Store {
 		Members:    s.Members(),
 		Schedules:  s.Schedules(),
 		Deliveries: s.Deliveries(),
+		Mails:      s.Mails(),
 		Files:      s.Files(),
 		Shares:     s.Shares(),
 		Machines:   s.Machines(),
