@@ -113,10 +113,10 @@ export class Run {
       this.take(data as Answer & { resume_at?: string });
       return;
     }
-    // Many events a second are drawn together.
+    // Many events a second are drawn together; where there is much output, more of them, so that there is time for keys.
     if (!this.drawing) {
       this.drawing = true;
-      setTimeout(() => this.draw(), 30);
+      setTimeout(() => this.draw(), this.shown > 1 << 20 ? 200 : 30);
     }
   }
 
