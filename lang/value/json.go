@@ -250,7 +250,7 @@ func (p *jsonParser) object(depth int) Value {
 		if p.err != nil {
 			return Null
 		}
-		t.setNew(p.m, k, v)
+		t.SetNew(p.m, k, v)
 		p.space()
 		if p.i < len(p.s) && p.s[p.i] == ',' {
 			p.i++

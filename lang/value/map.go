@@ -150,8 +150,8 @@ func (t *Map) Set(m *Meter, key, v Value) {
 	}
 }
 
-// setNew is Set for a key that the map does not have.
-func (t *Map) setNew(m *Meter, key, v Value) {
+// SetNew is Set for a key that the map does not have, at the price of one that is short.
+func (t *Map) SetNew(m *Meter, key, v Value) {
 	var h uint32
 	if t.index != nil {
 		h = hashText(key.Str())

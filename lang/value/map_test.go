@@ -169,3 +169,21 @@ func TestMapElements(t *testing.T) {
 		}
 	}
 }
+
+// TestSetNew checks that it does what Set does, with and without an index.
+func TestSetNew(t *testing.T) {
+	for _, room := range []int{0, 3, 50} {
+		set, add := NewMap(nil, room), NewMap(nil, room)
+		for i := range 40 {
+			key, v := Text(fmt.Sprint("k", i)), Int(int64(i))
+			if i == 20 {
+				v = ListOf(ListOf())
+			}
+			set.Set(nil, key, v)
+			add.SetNew(nil, key, v)
+		}
+		if !Equal(nil, set.Value(), add.Value()) || set.Value().Height() != add.Value().Height() {
+			t.Errorf("with room for %d: %s, want %s", room, AppendJSON(nil, add.Value()), AppendJSON(nil, set.Value()))
+		}
+	}
+}

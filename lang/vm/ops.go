@@ -82,9 +82,6 @@ func (m *Machine) arith(op bytecode.Op, dst, x, y *value.Value) *value.Error {
 		}
 		v, err = value.Mul(&m.meter, *x, *y)
 	case bytecode.OpDiv:
-		if dst.SetQuotient(x, y) {
-			return nil
-		}
 		v, err = value.Div(&m.meter, *x, *y)
 	case bytecode.OpIDiv:
 		v, err = value.IntDiv(&m.meter, *x, *y)

@@ -99,7 +99,16 @@ func (m *Machine) run() {
 			if err = m.arith(bytecode.OpMul, &r[uint8(in>>8)], x, y); err == nil {
 				continue
 			}
-		case bytecode.OpDiv, bytecode.OpIDiv, bytecode.OpMod:
+		case bytecode.OpDiv:
+			x, y := &r[uint8(in>>16)], &r[uint8(in>>24)]
+			if r[uint8(in>>8)].SetQuotient(x, y) {
+				continue
+			}
+			m.pc = pc
+			if err = m.arith(bytecode.OpDiv, &r[uint8(in>>8)], x, y); err == nil {
+				continue
+			}
+		case bytecode.OpIDiv, bytecode.OpMod:
 			m.pc = pc
 			if err = m.arith(bytecode.Op(in), &r[uint8(in>>8)], &r[uint8(in>>16)], &r[uint8(in>>24)]); err == nil {
 				continue
@@ -124,6 +133,9 @@ func (m *Machine) run() {
 				continue
 			}
 		case bytecode.OpAddK:
+			if r[uint8(in>>8)].SetSum(&r[uint8(in>>16)], &m.consts[in>>32]) {
+				continue
+			}
 			m.pc = pc
 			if err = m.addConstant(&r[uint8(in>>8)], &r[uint8(in>>16)], &m.consts[in>>32], uint8(in>>24)); err == nil {
 				continue
@@ -160,6 +172,9 @@ func (m *Machine) run() {
 				continue
 			}
 		case bytecode.OpDivK:
+			if r[uint8(in>>8)].SetQuotient(&r[uint8(in>>16)], &m.consts[in>>32]) {
+				continue
+			}
 			m.pc = pc
 			if err = m.arith(bytecode.OpDiv, &r[uint8(in>>8)], &r[uint8(in>>16)], &m.consts[in>>32]); err == nil {
 				continue

@@ -228,7 +228,7 @@ func (r *reader) current() (value.Value, error) {
 		if err != nil {
 			return value.Null, err
 		}
-		m.Set(r.meter, key, v)
+		m.SetNew(r.meter, key, v) // no name stands there twice
 	}
 	return m.Value(), nil
 }
