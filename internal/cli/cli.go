@@ -45,6 +45,7 @@ type commands struct {
 	Account   accountCommand   `cmd:"" help:"Make and manage accounts."`
 	Script    scriptCommand    `cmd:"" help:"Publish scripts, to be called by their names."`
 	Key       keyCommand       `cmd:"" help:"Make, list and revoke accounts' named keys."`
+	Schedule  scheduleCommand  `cmd:"" help:"Start published scripts by the clock."`
 	Machine   machineCommand   `cmd:"" help:"Add, test and remove the machines that scripts run commands on."`
 	Audit     auditCommand     `cmd:"" help:"Look at the logs of who did what, and check that they are whole."`
 	Job       jobCommand       `cmd:"" help:"Look at jobs."`
@@ -63,7 +64,7 @@ type commands struct {
 
 // newCommands returns the command line before it is read.
 func newCommands() *commands {
-	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Key: newKeyCommand(), Machine: newMachineCommand(), Script: newScriptCommand(), Audit: newAuditCommand(), Job: newJobCommand(), Mail: newMailCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Site: newSiteCommand(), Share: newShareCommand(), DB: newDBCommand(), MasterKey: newMasterKeyCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
+	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Key: newKeyCommand(), Machine: newMachineCommand(), Schedule: newScheduleCommand(), Script: newScriptCommand(), Audit: newAuditCommand(), Job: newJobCommand(), Mail: newMailCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Site: newSiteCommand(), Share: newShareCommand(), DB: newDBCommand(), MasterKey: newMasterKeyCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
 }
 
 const description = `ql runs scripts of the query language: ordinary statements, SQL, files, forms and waiting, in one text.`

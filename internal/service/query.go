@@ -31,6 +31,9 @@ type Query struct {
 	WebhookTrace bool
 	// WebhookEvents is what is told there. A synchronous call tells it where it is suspended.
 	WebhookEvents job.WebhookEvents
+	// Concurrency bounds how many jobs with the same key are under way, of an async one; the zero one
+	// does not.
+	Concurrency job.Concurrency
 	// History has the results of a synchronous run kept with its job, to replay it: they are kept
 	// of any other, and of one that fails.
 	History bool

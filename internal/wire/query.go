@@ -23,6 +23,7 @@ type Query struct {
 	WebhookTrace bool
 	// WebhookEvents are what is told there; none where they were left out.
 	WebhookEvents []string
+	Concurrency   Concurrency
 	History       bool // what the script gets is kept with its job
 	Shape         Shape
 }
@@ -53,7 +54,7 @@ func (q *Query) Within(l Limits) error {
 var (
 	queryFields  = []string{"auth", "query", "script", "input", "mode", "request", "trace", "history", "options"}
 	authFields   = []string{"username", "password", "token"}
-	optionFields = []string{"webhook", "webhook_trace", "webhook_events"}
+	optionFields = []string{"webhook", "webhook_trace", "webhook_events", "concurrency"}
 )
 
 // DecodeQuery reads the body of POST /v1/query. The error is a *Refusal.
@@ -159,6 +160,7 @@ func (q *Query) decode(top node) *Refusal {
 		return invalid("query", `is missing: the script to run, a text, fits, or "script" with the name of a published one`)
 	}
 	q.Webhook, q.WebhookTrace, q.WebhookEvents = options.webhook, options.webhookTrace, options.webhookEvents
+	q.Concurrency = options.concurrency
 	return options.fit(q)
 }
 
@@ -381,6 +383,7 @@ type options struct {
 	webhookTrace bool
 	// webhookEvents are those that were sent, one at least; nil where they were left out.
 	webhookEvents []string
+	concurrency   Concurrency
 }
 
 func decodeOptions(n node) (o options, r *Refusal) {
@@ -403,6 +406,8 @@ func decodeOptions(n node) (o options, r *Refusal) {
 			}
 		case "webhook_events":
 			o.webhookEvents, r = decodeEvents(value)
+		case "concurrency":
+			o.concurrency, r = decodeConcurrency("options.concurrency", value)
 		default:
 			r = unknown("options", name, optionFields)
 		}
@@ -446,6 +451,8 @@ func (o *options) fit(q *Query) *Refusal {
 		return invalid("options.webhook_events", "goes only with options.webhook, the address that is told of them")
 	case o.hasWebhook && !q.Async && o.webhookEvents == nil:
 		return invalid("options.webhook", `goes only with "mode": "async": a synchronous call has its answer at once. With "webhook_events" one that pauses tells of that, and of its end`)
+	case o.concurrency.Key != "" && !q.Async:
+		return invalid("options.concurrency", `goes only with "mode": "async": a job may wait for others with its key, and nobody for that`)
 	case o.webhookTrace && !o.hasWebhook:
 		return invalid("options.webhook_trace", "goes only with options.webhook, the address to which the trace is sent")
 	case o.webhookTrace && q.Trace == TraceNone:

@@ -30,7 +30,7 @@ func (c codec) query(h http.Header, r *server.Request) (server.Response, error) 
 	}
 	call := service.Query{
 		Convention: job.JSON, Credentials: credentials, Script: q.Script, Input: input, Async: q.Async, Request: q.Request, Trace: q.Trace, History: q.History, Within: q.Within,
-		Webhook: q.Webhook, WebhookTrace: q.WebhookTrace, WebhookEvents: webhookEvents(q.WebhookEvents), Key: r.IdempotencyKey(),
+		Webhook: q.Webhook, WebhookTrace: q.WebhookTrace, WebhookEvents: webhookEvents(q.WebhookEvents), Key: r.IdempotencyKey(), Concurrency: job.Concurrency(q.Concurrency),
 	}
 	if q.Program != "" {
 		call.Program = &service.Program{Name: q.Program}
