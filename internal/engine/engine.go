@@ -171,4 +171,11 @@ type State struct {
 	Held []string `json:"held,omitempty"`
 	// Taken are the paths of the files of its request that it has moved or removed.
 	Taken []string `json:"taken,omitempty"`
+
+	// Day is the day on which it was suspended, counted from 1970 in UTC; 0 where it is not. What it
+	// used of fuel and of time before the day on which it was last resumed is counted no more against its
+	// limits.
+	Day        int64         `json:"day,omitempty"`
+	FuelBefore int64         `json:"fuel_before,omitempty"`
+	RanBefore  time.Duration `json:"ran_before,omitempty"`
 }

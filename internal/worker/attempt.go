@@ -219,7 +219,7 @@ func (a *attempt) drive(ctx context.Context) error {
 func (a *attempt) start(ctx context.Context) (err error) {
 	a.enter(phaseRunning)
 	a.began = time.Now()
-	ctx, cancel := context.WithTimeout(ctx, max(a.limits.AsyncTime-a.ran, 0))
+	ctx, cancel := context.WithTimeout(ctx, max(a.limits.AsyncTime-(a.ran-a.engineState.RanBefore), 0))
 	defer cancel()
 	if a.x == nil {
 		if a.x, err = a.w.o.Host.Open(ctx, a.lease.ID, a.account, a.limits, a.spec, a.ticket); err != nil {
@@ -413,8 +413,23 @@ func (a *attempt) restore(ctx context.Context, p engine.Pace, stored, output []b
 		return err
 	}
 	a.machine = m
+	a.beginDay()
 	a.saved = int64(len(m.Output()))
 	return nil
+}
+
+// dayOf counts the days since 1970, in UTC.
+func dayOf(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second) }
+
+// beginDay has a job that was suspended on an earlier day begin this one with all of its fuel and time:
+// a script that does a little each day may live for years.
+func (a *attempt) beginDay() {
+	s := &a.engineState
+	if s.Day == 0 || dayOf(a.w.o.Clock()) <= s.Day {
+		return
+	}
+	s.FuelBefore += a.machine.Refuel()
+	s.RanBefore = a.ran
 }
 
 // expire raises in the script that nobody answered in time. That is stored first: a later
@@ -489,7 +504,7 @@ func (a *attempt) elapsed() time.Duration {
 }
 
 // snapshot returns the state to store, sealed, and what there is to show.
-func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Progress, error) {
+func (a *attempt) snapshot(ctx context.Context, run *engine.Run, suspends bool) ([]byte, job.Progress, error) {
 	var pace vm.Pace
 	if a.x != nil {
 		pace = a.x.Pace
@@ -502,7 +517,12 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 	if !a.w.o.Unlimited {
 		held.MostBytes = a.limits.StorageBytes
 	}
-	plain, err := engine.EncodeState(run.State(), state)
+	of := run.State()
+	of.Day = 0
+	if suspends {
+		of.Day = dayOf(a.w.o.Clock())
+	}
+	plain, err := engine.EncodeState(of, state)
 	if err != nil {
 		return nil, job.Progress{}, err
 	}
@@ -528,7 +548,7 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run) ([]byte, job.Pr
 func (a *attempt) saveSnapshot(ctx context.Context, run *engine.Run) error {
 	held := a.memory.Bytes()
 	defer func() { a.memory.Shrink(a.memory.Bytes() - held) }()
-	sealed, p, err := a.snapshot(ctx, run)
+	sealed, p, err := a.snapshot(ctx, run, false)
 	if err != nil {
 		return err
 	}
@@ -603,7 +623,7 @@ func (a *attempt) suspend(ctx context.Context, run *engine.Run, out engine.Outco
 
 // suspension is what is stored of a run that is suspended. The error may be a *tooLarge.
 func (a *attempt) suspension(ctx context.Context, run *engine.Run, out engine.Outcome) (*job.Suspension, error) {
-	sealed, p, err := a.snapshot(ctx, run)
+	sealed, p, err := a.snapshot(ctx, run, true)
 	if err != nil {
 		return nil, err
 	}
@@ -641,6 +661,7 @@ func (a *attempt) newEnd(state job.State, failure *wire.Error) *job.End {
 		Leftovers: a.leftovers || a.lease.Attempt > 1 || a.journal != nil && a.journal.Committed() > 0,
 	}
 	e.Cost.Fetches = int64(a.fetches)
+	e.Cost.Fuel += a.engineState.FuelBefore
 	e.History = a.lastHistory()
 	if a.webhook {
 		e.Delivery = job.DeliveryID(a.job.ID)

@@ -569,6 +569,13 @@ func (m *Machine) OutputIsJSON() bool { return m.json }
 // Err returns why the run failed, or nil.
 func (m *Machine) Err() *Error { return m.err }
 
+// Refuel gives a machine that stands at an effect all of its fuel again, and returns what it had used.
+func (m *Machine) Refuel() int64 {
+	used := m.meter.Used()
+	m.meter.Fuel, m.meter.Reserve = 0, m.meter.TotalFuel
+	return used
+}
+
 // Fuel returns the fuel used so far.
 func (m *Machine) Fuel() int64 { return m.meter.Used() }
 
