@@ -107,3 +107,21 @@ func TestAdministrators(t *testing.T) {
 		}
 	}
 }
+
+// TestStrangersAtAdministration: whoever asks for what is not there for them is refused after a while, and
+// administrators are not.
+func TestStrangersAtAdministration(t *testing.T) {
+	w := boot(t)
+	ada, bob := w.member("ada", account.Standard), w.member("bob", account.Standard)
+	check(t, w.accounts.SetFlag(t.Context(), "ada", "admin", true))
+	statuses := map[int]int{}
+	for range 40 {
+		statuses[w.send("GET", "/v1/admin/node", "", "", "Authorization", basic(bob.name, bob.password)).status]++
+	}
+	if statuses[404] < 30 || statuses[429] == 0 || len(statuses) != 2 {
+		t.Errorf("%v", statuses)
+	}
+	if r := w.send("GET", "/v1/admin/node", "", "", "Authorization", basic(ada.name, ada.password)); r.status != 200 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+}

@@ -116,6 +116,23 @@ func TestJobHistory(t *testing.T) {
 	}
 }
 
+// TestJobsAreFoundAtOnce: a job that was accepted, or has just ended, is found by its id, though its record is
+// stored a moment later.
+func TestJobsAreFoundAtOnce(t *testing.T) {
+	w := boot(t, unlimitedCalls)
+	ada := w.member("ada", account.Standard)
+	for i := range 40 {
+		mode := `"mode":"async"`
+		if i%2 == 0 {
+			mode = `"mode":"sync"`
+		}
+		made := w.query(ada, "EMIT 1", mode).read(t)
+		if h := w.history(ada, made.JobID); h.JobID != made.JobID || h.Ref == 0 {
+			t.Fatalf("%+v", h)
+		}
+	}
+}
+
 // TestRepeat repeats jobs: the same, edited, by key, and never with more rights than they had.
 func TestRepeat(t *testing.T) {
 	w := boot(t, unlimitedCalls)

@@ -31,7 +31,9 @@ func (s *Service) openAdmin(ctx context.Context, c Caller, p *Credentials) (cont
 	owner, err := s.authenticateOwner(ctx, c, p, access{what: "the service", accepts: passwordAlone})
 	meta := Meta{Origin: owner.origin}
 	if (err == nil || fault.Is(err, fault.ConfirmRequired)) && !owner.Account.Admin {
-		err = fault.New(fault.NotFound, "there is nothing at this address for this account")
+		_, miss, err := s.countMiss(c, fault.New(fault.NotFound, "there is nothing at this address for this account"))
+		meta.Rate = miss.Rate
+		return ctx, owner, meta, err
 	}
 	if err != nil {
 		return ctx, owner, meta, err

@@ -64,6 +64,12 @@ func (s *Service) findRef(ctx context.Context, c Caller, p *Credentials, text st
 // parseRef reads the number of a job, or its id, for who has that and not the number.
 func (s *Service) parseRef(ctx context.Context, owner account.ID, text string) (int64, error) {
 	if id, ok := job.ParseID(text); ok {
+		// One that has just ended has its number when it is stored.
+		if r, pending := s.o.Records.Pending(id); pending && r.Account == owner {
+			if err := s.o.Records.Flush(ctx); err != nil {
+				return 0, err
+			}
+		}
 		v, err := s.o.Jobs.ViewWithin(ctx, id, 0)
 		switch {
 		case errors.Is(err, job.ErrNotFound), err == nil && v.Account != owner:

@@ -51,6 +51,8 @@ type Records interface {
 	Record(ctx context.Context, r job.Record) error
 	// Pending returns a record that is not stored yet.
 	Pending(id job.ID) (job.Record, bool)
+	// Flush waits until all records taken so far are stored.
+	Flush(ctx context.Context) error
 	// List returns an account's jobs, those recorded last first.
 	List(ctx context.Context, a account.ID, q job.Query) ([]job.Listed, error)
 }
