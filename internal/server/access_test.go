@@ -275,10 +275,12 @@ func TestAccessMatrix(t *testing.T) {
 		"GET /v1/databases/{name}/export":  owner,
 		"POST /v1/databases/{name}/import": changing,
 
-		"POST /v1/check":    changing,
-		"POST /v1/complete": changing,
-		"POST /v1/hover":    changing,
-		"POST /v1/format":   changing,
+		"POST /v1/check":      changing,
+		"POST /v1/complete":   changing,
+		"POST /v1/hover":      changing,
+		"POST /v1/definition": changing,
+		"POST /v1/rename":     changing,
+		"POST /v1/format":     changing,
 
 		"GET /v1/schedules":                 owner,
 		"GET /v1/schedules/{name}":          owner,
@@ -638,6 +640,8 @@ var accountBodies = map[string]string{
 	"POST /v1/sites/main/domains":       `{"domain":"claimed.example.com"}`,
 	"PUT /v1/sites/main":                `{"files":{}}`,
 	"POST /v1/sites/main/plan":          `{"files":{}}`,
+	"POST /v1/definition":               `{"text":"EMIT 1","line":1,"column":1}`,
+	"POST /v1/rename":                   `{"text":"SET ?a AS 1","line":1,"column":5,"name":"b"}`,
 }
 
 // callAs calls a route in the way that it takes credentials.

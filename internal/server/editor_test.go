@@ -95,6 +95,27 @@ func TestEditorRoutes(t *testing.T) {
 	if r := w.look(ada, "hover", edited("| EMIT 1")); r.body != `{"status":"ok","hover":null}` {
 		t.Errorf("%d %s", r.status, r.body)
 	}
+	for script, want := range map[string]string{
+		"SET ?name AS 1\nEMIT ?na|me":                  `{"status":"ok","definition":{"file":null,"line":1,"column":5,"end_line":1,"end_column":10}}`,
+		"INCLUDE \"/lib/tax.ql\"\nEMIT \"😀\", ta|x(1)": `{"status":"ok","definition":{"file":"/lib/tax.ql","line":1,"column":8,"end_line":1,"end_column":11}}`,
+		"EMIT up|per('a')":                             `{"status":"ok","definition":null}`,
+		"|":                                            `{"status":"ok","definition":null}`,
+	} {
+		if r := w.look(ada, "definition", edited(script)); r.status != 200 || r.body != want {
+			t.Errorf("%s: %d %s", script, r.status, r.body)
+		}
+	}
+	rename := func(script, name string) response {
+		return w.look(ada, "rename", strings.TrimSuffix(edited(script), "}")+`,"name":`+quote(name)+"}")
+	}
+	if r := rename("SET ?a AS 1\nEMIT \"😀 {?a}\", ?a|", "total"); r.body != `{"status":"ok","edits":[{"text":"?total","line":1,"column":5,"end_line":1,"end_column":7},{"text":"?total","line":2,"column":10,"end_line":2,"end_column":12},{"text":"?total","line":2,"column":16,"end_line":2,"end_column":18}]}` {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	for script, name := range map[string]string{"SET ?a AS 1 SET ?b AS ?a|": "b", "SET ?a| AS 1": "1", "EMIT 1|": "a", "EMIT up|per('a')": "lower"} {
+		if a := rename(script, name).wantError(t, 400, "invalid_request"); a.Error.Field != "name" {
+			t.Errorf("%s: %+v", script, a.Error)
+		}
+	}
 	if r := w.look(ada, "format", edited("emit   upper( 'a' )")); r.body != `{"status":"ok","text":"EMIT UPPER('a')\n"}` {
 		t.Errorf("%d %s", r.status, r.body)
 	}
@@ -122,7 +143,7 @@ func TestEditorRequests(t *testing.T) {
 		`{"text":"","line":1,"column":"1"}`:     "column",
 		`{"text":"","line":1,"column":1,"a":1}`: "a",
 	} {
-		for _, what := range []string{"complete", "hover"} {
+		for _, what := range []string{"complete", "hover", "definition"} {
 			r := w.look(ada, what, body)
 			if r.wantError(t, 400, "invalid_request"); !strings.Contains(r.body, field) {
 				t.Errorf("%s: %s, want the field %s", body, r.body, field)
@@ -131,14 +152,14 @@ func TestEditorRequests(t *testing.T) {
 	}
 	// A place beyond the text is its end, and one in a check makes no difference.
 	for _, body := range []string{`{"text":"EMIT ","line":9,"column":9}`, `{"text":"","line":1073741824,"column":1073741824}`} {
-		for _, what := range []string{"complete", "hover", "check", "format"} {
+		for _, what := range []string{"complete", "hover", "definition", "check", "format"} {
 			if r := w.look(ada, what, body); r.status != 200 && r.status != 422 {
 				t.Errorf("%s %s: %d %s", what, body, r.status, r.body)
 			}
 		}
 	}
 	most := account.Free.Limits().ScriptBytes
-	for _, what := range []string{"complete", "hover", "check", "format"} {
+	for _, what := range []string{"complete", "hover", "definition", "check", "format"} {
 		at := `,"line":1,"column":1}`
 		if r := w.look(ada, what, `{"text":`+quote(strings.Repeat(" ", most))+at); r.status != 200 {
 			t.Errorf("%s of the longest script: %d %s", what, r.status, r.body)

@@ -114,10 +114,12 @@ func TestScopes(t *testing.T) {
 		"GET /v1/databases/{name}/export":  databases,
 		"POST /v1/databases/{name}/import": databases,
 
-		"POST /v1/check":    runs,
-		"POST /v1/complete": runs,
-		"POST /v1/hover":    runs,
-		"POST /v1/format":   runs,
+		"POST /v1/check":      runs,
+		"POST /v1/complete":   runs,
+		"POST /v1/hover":      runs,
+		"POST /v1/definition": runs,
+		"POST /v1/rename":     runs,
+		"POST /v1/format":     runs,
 
 		"GET /v1/schedules":                 manage,
 		"GET /v1/schedules/{name}":          manage,

@@ -184,14 +184,18 @@ func (l *looked) place(start, end int) wire.Place {
 // at is the offset of the place that the request names.
 func (l *looked) at() int { return l.offsets.Offset(l.Line, l.Column) }
 
+func (l *looked) edits(list []ide.Edit) []wire.Edit {
+	edits := make([]wire.Edit, 0, len(list))
+	for _, e := range list {
+		edits = append(edits, wire.Edit{Place: l.place(e.Start, e.End), Text: e.Text})
+	}
+	return edits
+}
+
 func (l *looked) mistake(d *ide.Diagnostic) wire.Mistake {
 	m := wire.Mistake{Place: l.place(d.Start, d.End), Severity: string(d.Severity), Code: d.Code, Message: d.Message}
 	for _, f := range d.Fixes {
-		fix := wire.Fix{Title: f.Title}
-		for _, e := range f.Edits {
-			fix.Edits = append(fix.Edits, wire.Edit{Place: l.place(e.Start, e.End), Text: e.Text})
-		}
-		m.Fixes = append(m.Fixes, fix)
+		m.Fixes = append(m.Fixes, wire.Fix{Title: f.Title, Edits: l.edits(f.Edits)})
 	}
 	return m
 }
@@ -231,6 +235,41 @@ func (s *Service) Hover(ctx context.Context, c Caller, p *Credentials, q *wire.E
 			return wire.AppendHover(nil, nil), nil
 		}
 		return wire.AppendHover(nil, &wire.Hover{Place: l.place(h.Start, h.End), Markdown: h.Markdown}), nil
+	})
+}
+
+// Definition tells where the name at a place gets its meaning: in the script, or in a file that it includes.
+func (s *Service) Definition(ctx context.Context, c Caller, p *Credentials, q *wire.EditorQuery) (EditorAnswer, error) {
+	return s.look(ctx, c, p, q, lookMemory(int64(len(q.Text))), func(l *looked) ([]byte, error) {
+		found, ok := ide.Definition(l.Text, l.at(), l.account)
+		if !ok {
+			return wire.AppendDefinition(nil, nil), nil
+		}
+		d := wire.Definition{File: found.File}
+		if found.File == "" {
+			d.Place = l.place(found.Start, found.End)
+			return wire.AppendDefinition(nil, &d), nil
+		}
+		text, err := l.account.Include(found.File) // which was read to find it
+		if err != nil {
+			return nil, err
+		}
+		in := ide.NewOffsets(text)
+		d.Line, d.Column = in.Position(found.Start)
+		d.EndLine, d.EndColumn = in.Position(found.End)
+		return wire.AppendDefinition(nil, &d), nil
+	})
+}
+
+// Rename tells what gives the variable or the function at a place another name, wherever it stands in the
+// script. A name that would mean something else is refused.
+func (s *Service) Rename(ctx context.Context, c Caller, p *Credentials, q *wire.EditorQuery) (EditorAnswer, error) {
+	return s.look(ctx, c, p, q, lookMemory(int64(len(q.Text))), func(l *looked) ([]byte, error) {
+		edits, err := ide.Rename(l.Text, l.at(), l.Name)
+		if err != nil {
+			return nil, fault.Invalid("name", "cannot be given here: %v", err)
+		}
+		return wire.AppendRename(nil, l.edits(edits)), nil
 	})
 }
 

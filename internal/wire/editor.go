@@ -1,17 +1,31 @@
 package wire
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
-// EditorQuery is a request of POST /v1/check, /v1/complete, /v1/hover and /v1/format: a script as it
-// stands in an editor, and where somebody types or points. Lines and columns count from 1, columns in
-// code points.
+// EditorQuery is a request of POST /v1/check, /v1/complete, /v1/hover, /v1/definition, /v1/rename and
+// /v1/format: a script as it stands in an editor, and where somebody types or points. Lines and columns
+// count from 1, columns in code points.
 type EditorQuery struct {
 	Text         string
-	Line, Column int // 0 where they were left out
+	Line, Column int    // 0 where they were left out
+	Name         string // of a rename
 	Shape        Shape
 }
 
-var editorQueryFields = []string{"text", "line", "column"}
+// EditorNeeds is what a request about a script has beside its text.
+type EditorNeeds int
+
+// What it may be.
+const (
+	NeedsText  EditorNeeds = iota // nothing more; a place makes no difference
+	NeedsPlace                    // line and column
+	NeedsName                     // line and column, and a name
+)
+
+var editorQueryFields, renameFields = []string{"text", "line", "column"}, []string{"text", "line", "column", "name"}
 
 // mostPlaces bounds lines and columns: no text is as long.
 const mostPlaces = 1 << 30
@@ -21,31 +35,35 @@ func (q *EditorQuery) Within(l Limits) error {
 	return textWithin(&q.Shape, q.Text, l)
 }
 
-// DecodeEditorQuery reads the body of one of those requests; placed says that it needs a place. The error
-// is a *Refusal.
-func DecodeEditorQuery(body []byte, l Limits, placed bool) (*EditorQuery, error) {
+// DecodeEditorQuery reads the body of one of those requests. The error is a *Refusal.
+func DecodeEditorQuery(body []byte, l Limits, needs EditorNeeds) (*EditorQuery, error) {
 	q := &EditorQuery{}
-	if err := decodeText(body, l, &q.Shape, &q.Text, func(top node) *Refusal { return q.decode(top, placed) }); err != nil {
+	if err := decodeText(body, l, &q.Shape, &q.Text, func(top node) *Refusal { return q.decode(top, needs) }); err != nil {
 		return nil, err
 	}
 	return q, nil
 }
 
-func (q *EditorQuery) decode(top node, placed bool) *Refusal {
-	hasText := false
+func (q *EditorQuery) decode(top node, needs EditorNeeds) *Refusal {
+	hasText, fields := false, editorQueryFields
+	if needs == NeedsName {
+		fields = renameFields
+	}
 	members := top.inside()
 	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
 		var r *Refusal
-		switch name {
-		case "text":
+		switch {
+		case !slices.Contains(fields, name):
+			r = unknown(bodyField, name, fields)
+		case name == "text":
 			hasText = true
 			q.Text, r = text("text", value)
-		case "line":
+		case name == "line":
 			q.Line, r = number("line", value, mostPlaces)
-		case "column":
+		case name == "column":
 			q.Column, r = number("column", value, mostPlaces)
 		default:
-			r = unknown(bodyField, name, editorQueryFields)
+			q.Name, r = filledText("name", value)
 		}
 		if r != nil {
 			return r
@@ -55,10 +73,12 @@ func (q *EditorQuery) decode(top node, placed bool) *Refusal {
 	switch {
 	case !hasText:
 		return invalid("text", "is missing: the script, a text, fits")
-	case placed && q.Line == 0:
+	case needs >= NeedsPlace && q.Line == 0:
 		return invalid("line", fits)
-	case placed && q.Column == 0:
+	case needs >= NeedsPlace && q.Column == 0:
 		return invalid("column", fits)
+	case needs == NeedsName && q.Name == "":
+		return invalid("name", "is missing: the new name, a text, fits")
 	}
 	return nil
 }
@@ -174,13 +194,17 @@ func AppendCheck(dst []byte, list []Mistake, more bool, reach *Reach) []byte {
 func appendFix(dst []byte, f *Fix) []byte {
 	dst = append(dst, `{"title":`...)
 	dst = appendText(dst, f.Title)
-	dst = append(appendName(dst, "edits"), '[')
-	for i := range f.Edits {
+	return append(appendEdits(appendName(dst, "edits"), f.Edits), '}')
+}
+
+func appendEdits(dst []byte, edits []Edit) []byte {
+	dst = append(dst, '[')
+	for i := range edits {
 		dst = append(appendComma(dst), `{"text":`...)
-		dst = appendText(dst, f.Edits[i].Text)
-		dst = append(appendExtent(dst, &f.Edits[i].Place), '}')
+		dst = appendText(dst, edits[i].Text)
+		dst = append(appendExtent(dst, &edits[i].Place), '}')
 	}
-	return append(dst, "]}"...)
+	return append(dst, ']')
 }
 
 func appendExtent(dst []byte, p *Place) []byte {
@@ -219,6 +243,32 @@ func AppendHover(dst []byte, h *Hover) []byte {
 	dst = append(dst, `{"markdown":`...)
 	dst = appendText(dst, h.Markdown)
 	return append(appendExtent(dst, &h.Place), "}}"...)
+}
+
+// Definition is where a name gets its meaning.
+type Definition struct {
+	Place
+	File string // that the script includes, "" for the script itself
+}
+
+// AppendDefinition appends the answer of POST /v1/definition: nil where nothing is known.
+func AppendDefinition(dst []byte, d *Definition) []byte {
+	dst = append(dst, `{"status":"ok","definition":`...)
+	if d == nil {
+		return append(dst, "null}"...)
+	}
+	dst = append(dst, `{"file":`...)
+	if d.File == "" {
+		dst = append(dst, "null"...)
+	} else {
+		dst = appendText(dst, d.File)
+	}
+	return append(appendExtent(dst, &d.Place), "}}"...)
+}
+
+// AppendRename appends the answer of POST /v1/rename.
+func AppendRename(dst []byte, edits []Edit) []byte {
+	return append(appendEdits(append(dst, `{"status":"ok","edits":`...), edits), '}')
 }
 
 // AppendFormatted appends the answer of POST /v1/format.
