@@ -192,6 +192,14 @@ func disposition(name string) string {
 
 const upperHex = "0123456789ABCDEF"
 
+// SetOutputPage sets the headers of the document that shows the output of a script to a page of the same origin. A
+// nonce lets its own script through, which puts the output in; nothing else runs, nothing is loaded, and it has no origin.
+func SetOutputPage(h Header, s HeaderOptions, nonce string) {
+	s.set(h)
+	set(h, "Content-Type", "text/html; charset=utf-8")
+	set(h, "Content-Security-Policy", "sandbox allow-scripts; default-src 'none'; script-src 'nonce-"+nonce+"'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'")
+}
+
 // NewNonce returns a text that lets one element of one page through.
 func NewNonce() string { return rand.Text() }
 

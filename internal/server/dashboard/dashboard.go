@@ -35,6 +35,7 @@ func Routes(o Options) []server.Route {
 	return []server.Route{
 		{Method: server.AnyMethod, Path: "/", Public: true, Serve: p.lead, EncodeError: encodeError},
 		{Method: http.MethodGet, Path: "/app", Public: true, Serve: p.lead, EncodeError: encodeError},
+		{Method: http.MethodGet, Path: prefix + "preview", Public: true, Serve: p.output, EncodeError: encodeError},
 		{Method: http.MethodGet, Path: assetPrefix + "{name}", Public: true, Serve: p.asset, EncodeError: encodeError},
 		{Method: http.MethodGet, Path: prefix + "{path}", Public: true, Serve: p.show, EncodeError: encodeError},
 	}
@@ -110,5 +111,25 @@ func (p *pages) show(h http.Header, r *server.Request) (server.Response, error) 
 		return server.Response{}, err
 	}
 	wire.SetDashboard(h, r.Setting(""), nonce, p.frames)
+	return server.Response{Status: http.StatusOK, Body: page.Bytes()}, nil
+}
+
+//go:embed output.html
+var outputText string
+
+var outputPage = template.Must(template.New("output").Parse(outputText))
+
+// output answers with the document in which the editor shows what a script has put out as a page: it takes the
+// text from the page around it, once, and no script of the text runs.
+func (p *pages) output(h http.Header, r *server.Request) (server.Response, error) {
+	if p.isElsewhere(r) {
+		return nothing()
+	}
+	nonce := wire.NewNonce()
+	var page bytes.Buffer
+	if err := outputPage.Execute(&page, nonce); err != nil {
+		return server.Response{}, err
+	}
+	wire.SetOutputPage(h, r.Setting(""), nonce)
 	return server.Response{Status: http.StatusOK, Body: page.Bytes()}, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // edit opens the editor with a text, and the focus in it.
@@ -28,7 +29,7 @@ var _ = inBrowser("EditorRuns", func(v *visitor) {
 	v.press("\r", chromedp.ModifierCtrl)
 	v.untilText("Hello, Hedy!\n6 × 7 is 42.")
 	v.untilText("complete")
-	v.until(`/fuel [\d,]+ · memory .* of .* · output/.test(document.body.innerText)`)
+	v.until(`/fuel [\d,]+ of [\d,]+M? · memory .* of .* · output .* of .* · fetches 0 of/.test(document.body.innerText)`)
 	v.look("editor-ran")
 	// Each bar selects its line, and each line its bars.
 	v.click("Trace6")
@@ -52,7 +53,7 @@ var _ = inBrowser("EditorChecks", func(v *visitor) {
 	v.until(`document.querySelector(".cm-marked")?.innerText.startsWith("EMIT")`)
 	// The written form.
 	v.edit("emit upper( 'a' )")
-	v.click("Format")
+	v.press("F", chromedp.ModifierShift, chromedp.ModifierAlt)
 	v.until(written + ` === "EMIT UPPER('a')\n"`)
 	v.untilText("only computes")
 	v.edit(`APPEND "x" TO FILE "/out.txt" CONFIRM "Sure?"`)
@@ -138,4 +139,103 @@ var _ = inBrowser("EditorShows", func(v *visitor) {
 	v.untilText("JSON")
 	v.fill("Values for !GET, as JSON", `{"name": "Bo"}`)
 	v.look("editor-request")
+})
+
+var _ = inBrowser("EditorRequests", func(v *visitor) {
+	v.call(http.MethodPut, "/v1/files/sets.ql", "EMIT \"Hello, {!GET('name')}!\"\n", nil)
+	v.open("editor?file=/sets.ql")
+	v.click("Request")
+	v.fill("Values for !GET, as JSON", `{"name": "Ada"}`)
+	v.click("New set")
+	v.fill("Name of the set", "Grace")
+	v.fill("Values for !GET, as JSON", `{"name": "Grace"}`)
+	v.look("editor-sets")
+	v.press("\r", chromedp.ModifierCtrl)
+	v.untilText("Hello, Grace!")
+	// They are there again with the file, and the one that was chosen is.
+	v.open("editor?file=/sets.ql")
+	v.click("Request")
+	v.until(`document.querySelector(".sets select").selectedOptions[0].text === "Grace"`)
+	v.read(`((s) => { s.value = s.options[0].value; s.dispatchEvent(new Event("change", { bubbles: true })) })(document.querySelector(".sets select"))`)
+	v.until(find("Values for !GET, as JSON") + `.value.includes("Ada")`)
+	v.click("Output")
+	v.click("Run")
+	v.untilText("Hello, Ada!")
+	v.click("Request")
+	v.click("Remove the set Request")
+	v.until(`document.querySelectorAll(".sets option").length === 1 && document.activeElement.tagName === "SELECT"`)
+})
+
+// EditorNames: a name is renamed wherever it stands, and its definition found, by keys alone.
+var _ = inBrowser("EditorNames", func(v *visitor) {
+	v.call(http.MethodPut, "/v1/files/lib/vat.ql", "-- Taxes\nDEFINE vat(?n)\n  RETURN ?n * 0.2\nEND\n", nil)
+	v.edit("INCLUDE \"/lib/vat.ql\"\nSET ?price AS 10\nEMIT \"{?price}: {=vat(?price)}\"")
+	v.read(`document.querySelector(".cm-content").focus()`)
+	v.press(kb.ArrowDown + kb.End + kb.Home + strings.Repeat(kb.ArrowRight, 6))
+	v.press(kb.F2)
+	v.until(`document.activeElement.value === "?price"`)
+	v.look("editor-rename")
+	v.press("1\r") // in the place of all, which is selected
+	v.untilText("is no name")
+	v.press(kb.Backspace + "?net\r")
+	v.until(written + `.endsWith('SET ?net AS 10\nEMIT "{?net}: {=vat(?net)}"\n')`)
+	v.untilText("?price is ?net now, at 3 places")
+	v.until(`document.activeElement.className.includes("cm-content")`)
+	v.press(kb.ArrowDown + kb.Home + strings.Repeat(kb.ArrowRight, 8)) // on ?net within the text
+	v.press(kb.F12)
+	v.until(`getSelection().toString() === "?net" && document.querySelector(".cm-activeLine").innerText.startsWith("SET ?net")`)
+	// In a file that is included, by a click.
+	var x, y float64
+	v.must(fmt.Sscan(v.read(`((r) => { const t = [...document.querySelectorAll(".cm-line")][2]; const w = document.createTreeWalker(t, NodeFilter.SHOW_TEXT); for (let n; (n = w.nextNode()); ) { const at = n.data.indexOf("vat"); if (at >= 0) { r.setStart(n, at); r.setEnd(n, at + 3) } } const b = r.getBoundingClientRect(); return (b.x + b.width / 2) + " " + (b.y + b.height / 2) })(document.createRange())`), &x, &y))
+	v.must(nil, chromedp.Do(v.tab, chromedp.MouseClickXY(x, y, chromedp.ButtonModifiers(chromedp.ModifierCtrl))))
+	v.until(`location.search.includes("file=%2Flib%2Fvat.ql") && document.querySelector(".cm-activeLine")?.innerText.startsWith("DEFINE vat")`)
+	v.read(`history.back()`)
+	v.until(written + `.includes("INCLUDE")`)
+})
+
+// EditorHistory: any run opens again, with its text, its request and what became of it.
+var _ = inBrowser("EditorHistory", func(v *visitor) {
+	v.call(http.MethodPost, "/v1/query", map[string]any{"auth": map[string]string{"username": "dev", "password": "dev"}, "query": "-- A run of before\nEMIT \"To {!GET('name')}\"", "request": map[string]any{"get": map[string]string{"name": "Rosa"}}}, nil)
+	v.run("-- A run that waits\nEMIT LINE \"So far.\"\nCONFIRM \"Shall it go on?\"\nEMIT \"It went on.\"")
+	v.edit("EMIT 1")
+	v.click("History")
+	v.until(`document.querySelectorAll("[aria-label=Runs] a").length >= 2`)
+	v.look("editor-history")
+	v.fill("Runs whose name contains", "A run")
+	v.until(`document.querySelectorAll("[aria-label=Runs] a").length === 2`)
+	v.read(`[...document.querySelectorAll("[aria-label=Runs] a")].find((a) => a.innerText.includes("of before")).click()`)
+	v.until(written + `.includes("EMIT \"To {!GET('name')}\"")`)
+	v.click("Output")
+	v.untilText("To Rosa")
+	v.until(`/fuel [\d,]+ of [\d,]+M? · memory .* of .* · output .* of /.test(document.body.innerText)`)
+	v.click("Run") // with the same request
+	v.until(`[...document.querySelectorAll("[role=status]")].some((e) => e.innerText.includes("complete")) && document.body.innerText.includes("To Rosa")`)
+	// One that waits is answered where it is.
+	v.click("History")
+	v.fill("Runs whose name contains", "A run that waits")
+	v.until(`document.querySelectorAll("[aria-label=Runs] a").length === 1`)
+	v.read(`document.querySelector("[aria-label=Runs] a").click()`)
+	v.until(written + `.includes("A run that waits")`)
+	v.click("Output")
+	v.untilText("Shall it go on?")
+	v.click("Approve")
+	v.untilText("It went on.")
+	v.untilText("So far.")
+})
+
+// EditorPage: what is HTML is shown as a page, in which nothing runs and which reaches nothing.
+var _ = inBrowser("EditorPage", func(v *visitor) {
+	v.edit("SET \"header:Content-Type\" AS \"text/html\" OF !RESPONSE\n" + `EMIT '<!doctype html><html><head><style>h1 \{ color: rgb(1, 2, 3) }</style></head><body><h1>A page</h1><p>With a style.</p><img src="data:image/gif;base64,R0lGODlhAQABAAAAACw="><a href="/app/">home</a></body></html>'`)
+	v.read(`document.querySelector(".cm-content").focus()`)
+	v.press("\r", chromedp.ModifierCtrl)
+	v.until(`document.querySelector("iframe[title='Output as a page']")?.getAttribute("sandbox") === "allow-scripts"`)
+	v.look("editor-page")
+	v.click("Text")
+	v.until(`document.querySelector(".text pre").innerText.startsWith("<!doctype")`)
+	// The document by itself shows nothing of anybody, and has no origin.
+	v.must(nil, chromedp.Do(v.tab, chromedp.Navigate(v.url+"/app/preview")))
+	v.read(`postMessage("<p id=taken>x</p>", "*")`)
+	if got := v.read(`String(self.origin) + " " + document.querySelectorAll("#taken").length`); got != "null 0" {
+		v.Errorf("opened by itself it is of %s", got)
+	}
 })

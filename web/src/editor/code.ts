@@ -54,6 +54,12 @@ export interface Options {
   run: () => void;
   save: () => void;
   format: () => void;
+  /** Asks for another name of what stands at the cursor. */
+  rename: (word: string) => void;
+  /** Opens a file that the script includes. */
+  openFile: (path: string, line: number) => void;
+  /** Says why something was not done. */
+  say: (words: string) => void;
 }
 
 const setMarked = StateEffect.define<number | null>();
@@ -181,10 +187,39 @@ const typedOver = EditorView.domEventHandlers({
   },
 });
 
+/** The name at a place, with the sign of a variable. */
+function nameAt(state: EditorState, pos: number): string {
+  const line = state.doc.lineAt(pos);
+  for (const m of line.text.matchAll(/[?!]?[\p{L}_][\p{L}\p{M}\p{N}_]*/gu)) {
+    if (line.from + m.index <= pos && pos <= line.from + m.index + m[0].length) return m[0];
+  }
+  return '';
+}
+
+/** Goes to where the name at a place gets its meaning. */
+async function toDefinition(view: EditorView, pos: number, o: Options): Promise<void> {
+  const doc = view.state.doc;
+  try {
+    const { definition: d } = await post<{ definition: (Span & { file: string | null }) | null }>('/v1/definition', { text: doc.toString(), ...placeAt(doc, pos) });
+    if (view.state.doc !== doc) return;
+    if (!d) o.say(nameAt(view.state, pos) === '' ? 'No name stands here' : `${nameAt(view.state, pos)} is defined nowhere in this script`);
+    else if (d.file) o.openFile(d.file, d.line);
+    else {
+      const at = range(doc, d);
+      view.dispatch({ selection: { anchor: at.from, head: at.to }, effects: EditorView.scrollIntoView(at.from, { y: 'center' }) });
+      view.focus();
+    }
+  } catch (e) {
+    o.say((e as Error).message);
+  }
+}
+
 export class Code {
   view: EditorView;
+  private options: Options;
 
   constructor(o: Options) {
+    this.options = o;
     let line = 0;
     this.view = new EditorView({
       parent: o.parent,
@@ -213,6 +248,15 @@ export class Code {
           hover,
           checks(o),
           typedOver,
+          EditorView.domEventHandlers({
+            mousedown: (e, v) => {
+              if (e.button !== 0 || !(e.ctrlKey || e.metaKey)) return false;
+              const pos = v.posAtCoords({ x: e.clientX, y: e.clientY });
+              if (pos === null || nameAt(v.state, pos) === '') return false;
+              void toDefinition(v, pos, o);
+              return true;
+            },
+          }),
           EditorView.lineWrapping,
           EditorView.contentAttributes.of({ 'aria-label': 'Script. Tab indents; Escape, then Tab leaves.' }),
           EditorView.updateListener.of((u) => {
@@ -227,6 +271,8 @@ export class Code {
             { key: 'Mod-Enter', run: () => (o.run(), true) },
             { key: 'Mod-s', run: () => (o.save(), true) },
             { key: 'Shift-Alt-f', run: () => (o.format(), true) },
+            { key: 'F2', run: (v) => (o.rename(nameAt(v.state, v.state.selection.main.head)), true) },
+            { key: 'F12', run: (v) => (void toDefinition(v, v.state.selection.main.head, o), true) },
             { key: 'F8', run: nextDiagnostic },
             { key: 'Mod-/', run: toggleComment },
             ...closeBracketsKeymap,
@@ -255,6 +301,24 @@ export class Code {
     let end = 0;
     while (end < doc.length - from && end < text.length - from && doc[doc.length - 1 - end] === text[text.length - 1 - end]) end++;
     this.view.dispatch({ changes: { from, to: doc.length - end, insert: text.slice(from, text.length - end) } });
+  }
+
+  toDefinition(): void {
+    void toDefinition(this.view, this.view.state.selection.main.head, this.options);
+  }
+
+  /** The name at the cursor. */
+  get word(): string {
+    return nameAt(this.view.state, this.view.state.selection.main.head);
+  }
+
+  /** Gives the name at the cursor another one, wherever it stands; an error says why not. */
+  async rename(name: string): Promise<number> {
+    const doc = this.view.state.doc;
+    const { edits } = await post<{ edits: (Span & { text: string })[] }>('/v1/rename', { text: doc.toString(), ...placeAt(doc, this.view.state.selection.main.head), name });
+    if (this.view.state.doc !== doc) throw new Error('The script was changed meanwhile: try again.');
+    this.view.dispatch({ changes: edits.map((e) => ({ ...range(doc, e), insert: e.text })) });
+    return edits.length;
   }
 
   insert(text: string): void {

@@ -1,7 +1,7 @@
 // One run of a script: submitted as a job, followed by its events, answered where it asks. The job's id
 // opens it to whoever has it, so it stays in memory; addresses name its number.
-import { ApiError, events, get, pause, post, request } from '../lib/api';
-import type { Prompt, Reply, Step as Shown } from '../lib/jobs';
+import { ApiError, events, get, post, request } from '../lib/api';
+import { isOver, type JobHistory, type Prompt, type Reply, type Step as Shown } from '../lib/jobs';
 
 export interface Step extends Shown {
   file?: string;
@@ -42,7 +42,6 @@ interface Answer {
   response?: { headers?: Record<string, string>; status?: number };
 }
 
-const over = ['complete', 'failed', 'declined', 'cancelled', 'expired'];
 /** As much of the output is shown; the rest is with the job. */
 const mostShown = 32 << 20;
 const partSize = 64 << 10;
@@ -81,7 +80,29 @@ export class Run {
   }
 
   get over(): boolean {
-    return over.includes(this.status) || this.problem !== null;
+    return isOver(this.status) || this.problem !== null;
+  }
+
+  /** The run of a job that there is already; one that goes on is followed. */
+  static of(j: JobHistory): Run {
+    const run = new Run();
+    run.id = j.job_id;
+    run.ref = j.ref;
+    run.cost = j.cost;
+    run.steps = j.trace ?? [];
+    run.take({ ...(j as unknown as Answer), status: j.status });
+    if (isOver(j.status)) {
+      run.pieces.push(j.result_encoding === 'base64' ? '[bytes that are no text]' : (j.result ?? ''));
+      run.draw();
+    } else {
+      run.steps = [];
+      void run.follow().then(() => run.finish());
+    }
+    return run;
+  }
+
+  private follow(): Promise<void> {
+    return events(`/v1/job/${this.id}/events`, { signal: this.control.signal, ended: () => this.over, onEvent: (e) => this.event(e.event, JSON.parse(e.data)) });
   }
 
   async start(script: string, more: Record<string, unknown>): Promise<void> {
@@ -89,7 +110,7 @@ export class Run {
       const r = await post<Answer>('/v1/query', { query: script, mode: 'async', ...more });
       this.take(r);
       this.id = r.job_id;
-      await events(`/v1/job/${this.id}/events`, { signal: this.control.signal, ended: () => this.over, onEvent: (e) => this.event(e.event, JSON.parse(e.data)) });
+      await this.follow();
     } catch (e) {
       if (this.control.signal.aborted) return;
       if (e instanceof ApiError) {
@@ -201,20 +222,15 @@ export class Run {
   private async finish(): Promise<void> {
     this.draw();
     if (this.id === '' || this.control.signal.aborted) return;
-    // A job that ran at once is stored a moment after it has ended.
-    for (let tries = 0; tries < 12 && !this.control.signal.aborted; tries++) {
-      try {
-        const j = await get<{ ref: number; cost: Cost | null; trace?: Step[]; result_json?: unknown; response?: Answer['response'] }>('/v1/jobs/' + this.id);
-        this.ref = j.ref;
-        this.cost = j.cost;
-        if (j.trace && j.trace.length >= this.steps.length) this.steps = j.trace;
-        if ('result_json' in j) this.json = j.result_json;
-        this.take({ status: this.status, job_id: this.id, response: j.response });
-        return;
-      } catch (e) {
-        if (!(e instanceof ApiError) || e.status !== 404) return; // the run is shown; only its figures are missing
-        await pause(100 * (tries + 1), this.control.signal);
-      }
+    try {
+      const j = await get<{ ref: number; cost: Cost | null; trace?: Step[]; result_json?: unknown; response?: Answer['response'] }>('/v1/jobs/' + this.id);
+      this.ref = j.ref;
+      this.cost = j.cost;
+      if (j.trace && j.trace.length >= this.steps.length) this.steps = j.trace;
+      if ('result_json' in j) this.json = j.result_json;
+      this.take({ status: this.status, job_id: this.id, response: j.response });
+    } catch {
+      // The run is shown; only its figures are missing.
     }
   }
 

@@ -1,5 +1,5 @@
 // Jobs and questions as the API shows them, and what pages do with them alike.
-import { ApiError, del, get, pathOf, pause, post } from './api';
+import { ApiError, del, get, pathOf, post } from './api';
 
 export interface Job {
   job_id: string;
@@ -136,16 +136,9 @@ export async function repeat(ref: number, change: Record<string, unknown> = {}):
   }
 }
 
-/** The number of a job that was just started. One that ended at once is stored a moment later. */
+/** The number of a job by its id. */
 export async function refOf(id: string): Promise<number> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return (await get<{ ref: number }>('/v1/jobs/' + id)).ref;
-    } catch (e) {
-      if (!(e instanceof ApiError) || e.status !== 404 || tries === 20) throw e;
-      await pause(150);
-    }
-  }
+  return (await get<{ ref: number }>('/v1/jobs/' + id)).ref;
 }
 
 export type Reply = { approved: boolean; note?: string } | { fields: Record<string, unknown> };
