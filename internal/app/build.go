@@ -205,7 +205,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	checkHost := server.CheckHost(a.settings.Hosts())
 	handler := server.New(server.Options{
 		Routes: slices.Concat(jsonapi.Routes(service), formapi.Routes(service), formpage.Routes(service), asset.Routes(), runapi.Routes(service), download.Routes(a.downloads()),
-			dashboard.Routes(dashboard.Options{Dev: a.settings.Local(), Own: a.url, Files: cmp.Or(a.settings.FileURL, a.url)})),
+			dashboard.Routes(dashboard.Options{Dev: a.settings.Local(), SignUp: string(a.settings.SignUp), Own: a.url, Files: cmp.Or(a.settings.FileURL, a.url)})),
 		Preflight: authenticator.Preflight, CheckRequest: checkHost, Ready: a.ready, OpenAPI: openapi.Document(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"), PlainCookies: a.settings.Dev,
 		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, OnServed: p.metrics.ObserveRequest,

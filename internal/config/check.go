@@ -18,6 +18,9 @@ func (s *Settings) check() []error {
 	if s.DevPublic && !s.Dev {
 		refuse("dev-public: it only changes what dev does, and dev is off")
 	}
+	if u, err := url.Parse(s.BaseURL); err == nil && u.Path != "" {
+		refuse("base-url: %s has a path, and the dashboard and the cookie of who is signed in have none: use the root of a host, such as %s://%s", s.BaseURL, u.Scheme, u.Host)
+	}
 	if (s.DevUsername == "") != (s.DevPassword == "") {
 		refuse("dev-username and dev-password: the development account needs both, and one is missing")
 	}

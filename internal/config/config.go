@@ -142,7 +142,7 @@ func All() []Setting {
 		{Name: "master-key-file", Group: groupBasics, Takes: "FILE", Default: "master.key in the data folder", Help: "The key that wraps secrets",
 			set: func(s *Settings, text string) (err error) { s.MasterKeyFile, err = parseNonEmpty(text); return err }},
 
-		{Name: "base-url", Group: groupURLs, Takes: "URL", Default: "the address listened on", Help: "How callers reach the service",
+		{Name: "base-url", Group: groupURLs, Takes: "URL", Default: "the address listened on", Help: "How callers reach the service: the root of a host, without a path",
 			set: func(s *Settings, text string) (err error) { s.BaseURL, err = parseURL(text); return err }},
 		{Name: "json-api-url", Group: groupURLs, Takes: "URL", Default: "base-url", Help: "How callers reach the JSON convention",
 			set: func(s *Settings, text string) (err error) { s.JSONAPIURL, err = parseURL(text); return err }},

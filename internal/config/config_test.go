@@ -99,7 +99,7 @@ log_level = "warn"`, 0o644)
 func TestEverySetting(t *testing.T) {
 	values := map[string]string{
 		"listen": "0.0.0.0:80", "data": "/srv/ql", "master-key-file": "/k",
-		"base-url": "https://a.example/x/", "json-api-url": "https://j.example", "file-url": "https://f.example", "site-url": "https://s.example", "site-host": "s.example", "site-listen": ":81",
+		"base-url": "https://a.example/", "json-api-url": "https://j.example", "file-url": "https://f.example", "site-url": "https://s.example", "site-host": "s.example", "site-listen": ":81",
 		"allowed-hosts": "A.example,b.example", "trusted-proxies": "10.1.2.3/8,::1",
 		"tls-cert": "c", "tls-key": "k", "acme-domains": "d.example", "acme-sites": "on", "acme-email": "a@b.c", "acme-url": "https://acme.example/directory",
 		"dev": "yes", "dev-public": "on", "dev-username": "u", "dev-password": "p",
@@ -152,7 +152,7 @@ func TestEverySetting(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	s, err := Load(Sources{File: writeFile(t, `trusted_proxies = ["10.1.2.3/8", "::1"]
-base_url = "https://a.example/x/"`, 0o644)})
+base_url = "https://a.example/"`, 0o644)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ base_url = "https://a.example/x/"`, 0o644)})
 	if s, err := Load(Sources{File: writeFile(t, `egress_ports = []`, 0o644)}); err != nil || len(s.EgressPorts) != 0 {
 		t.Errorf("no ports: got %v, %v", s.EgressPorts, err)
 	}
-	if s.BaseURL != "https://a.example/x" || s.JSONAPIURL != s.BaseURL || s.FileURL != s.BaseURL {
+	if s.BaseURL != "https://a.example" || s.JSONAPIURL != s.BaseURL || s.FileURL != s.BaseURL {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -314,6 +314,7 @@ func TestRefused(t *testing.T) {
 
 		{name: "dev for others", flags: map[string]string{"dev": "true", "listen": "0.0.0.0:8080"}, want: []string{"listen: with dev only this machine is listened to, and 0.0.0.0:8080 is reached by others"}},
 		{name: "dev on all addresses", flags: map[string]string{"dev": "true", "listen": ":8080"}, want: []string{"listen: "}},
+		{name: "below a path", flags: map[string]string{"base-url": "https://a.example/ql/"}, want: []string{"base-url: https://a.example/ql has a path"}},
 		{name: "dev-public alone", flags: map[string]string{"dev-public": "true"}, want: []string{"dev-public: "}},
 		{name: "half of the credentials", env: map[string]string{"QL_DEV_USERNAME": "x"}, want: []string{"dev-username and dev-password: "}},
 		{name: "half of TLS", flags: map[string]string{"tls-cert": "x"}, want: []string{"tls-cert and tls-key: "}},

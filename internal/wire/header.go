@@ -147,6 +147,8 @@ var previewTypes = map[string]string{
 	".toml": "text/plain; charset=utf-8", ".xml": "text/plain; charset=utf-8", ".yaml": "text/plain; charset=utf-8", ".yml": "text/plain; charset=utf-8",
 }
 
+const pdfType = "application/pdf"
+
 // SetPreview sets the headers of a file that a page of an origin shows: it is what it is, and under
 // the rules of a sandbox nothing in it runs, and nothing else is loaded. Other pages do not show it.
 func SetPreview(h Header, s HeaderOptions, f File, page string) {
@@ -156,6 +158,10 @@ func SetPreview(h Header, s HeaderOptions, f File, page string) {
 	}
 	set(h, "Content-Disposition", "inline"+strings.TrimPrefix(disposition(f.Name), "attachment"))
 	set(h, "Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors "+page)
+	if h["Content-Type"][0] == pdfType {
+		// Browsers show PDF by a viewer of their own, which is kept apart from pages, and never in a sandbox.
+		set(h, "Content-Security-Policy", "frame-ancestors "+page)
+	}
 	set(h, "Cross-Origin-Resource-Policy", "cross-origin") // a page shows pictures as such
 }
 

@@ -49,6 +49,7 @@ const all: Page[] = [
   { file: 'AdminPlans', path: 'admin/plans', title: 'Plans', icon: 'layers', group: 'admin', admin: true },
   { file: 'AdminNode', path: 'admin/node', title: 'Node', icon: 'server', group: 'admin', admin: true },
   { file: 'SignIn', path: 'sign-in', title: 'Sign in', bare: true },
+  { file: 'Welcome', path: 'welcome', title: 'Make an account', bare: true },
   { file: 'Welcome', path: 'welcome/:token', title: 'Welcome', bare: true },
   { file: 'Reset', path: 'reset/:token', title: 'Another password', bare: true },
 ];

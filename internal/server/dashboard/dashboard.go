@@ -20,6 +20,8 @@ import (
 type Options struct {
 	// Dev says that whoever opens a page on this machine is signed in without being asked.
 	Dev bool
+	// SignUp says who makes an account for themselves: "closed" for nobody, "invite" for who was invited, "open".
+	SignUp string
 	// Own and Files are the addresses of the service and of the files that it hands out. Where those have
 	// a host of their own, there are no pages at it: what it serves is somebody else's.
 	Own, Files string
@@ -42,7 +44,8 @@ func Routes(o Options) []server.Route {
 }
 
 type pages struct {
-	dev bool
+	dev    bool
+	signUp string
 	// frames are the origins of what a page shows inside itself.
 	frames string
 	// fileHost is one at which there are no pages; "" for none.
@@ -50,7 +53,7 @@ type pages struct {
 }
 
 func newPages(o Options) *pages {
-	p := &pages{dev: o.Dev, frames: "'self'"}
+	p := &pages{dev: o.Dev, signUp: o.SignUp, frames: "'self'"}
 	own, ownErr := hostname.OriginOf(o.Own)
 	files, filesErr := hostname.OriginOf(o.Files)
 	if filesErr != nil {
@@ -105,9 +108,10 @@ func (p *pages) show(h http.Header, r *server.Request) (server.Response, error) 
 	var page bytes.Buffer
 	if err := shell.Execute(&page, struct {
 		entry
-		Nonce string
-		Dev   bool
-	}{start, nonce, p.dev}); err != nil {
+		Nonce  string
+		Dev    bool
+		SignUp string
+	}{start, nonce, p.dev, p.signUp}); err != nil {
 		return server.Response{}, err
 	}
 	wire.SetDashboard(h, r.Setting(""), nonce, p.frames)

@@ -108,6 +108,21 @@ func TestWhere(t *testing.T) {
 			t.Errorf("%s %s as %q: %d %v", c.method, c.url, c.accept, r.Code, r.Header())
 		}
 	}
+	for _, mode := range []string{"closed", "invite", "open"} {
+		if r := call(t, handler(Options{SignUp: mode}), "GET", "http://localhost/app/sign-in"); !strings.Contains(r.Body.String(), `data-sign-up="`+mode+`"`) {
+			t.Errorf("%s: the page does not know who signs up", mode)
+		}
+	}
+	preview := call(t, h, "GET", "https://ql.example.com/app/preview")
+	policy := preview.Header().Get("Content-Security-Policy")
+	for _, part := range []string{"sandbox allow-scripts", "default-src 'none'", "form-action 'none'", "frame-ancestors 'self'"} {
+		if preview.Code != http.StatusOK || !slices.Contains(strings.Split(policy, "; "), part) {
+			t.Errorf("the document of output has no %s: %d %s", part, preview.Code, policy)
+		}
+	}
+	if r := call(t, h, "GET", "https://files.example.com/app/preview"); r.Code != http.StatusNotFound {
+		t.Errorf("%d", r.Code)
+	}
 	same := handler(Options{Own: "http://127.0.0.1:8080", Files: "http://127.0.0.1:8080"})
 	if r := call(t, same, "GET", "http://localhost:8080/app/"); r.Code != http.StatusOK || strings.Contains(r.Body.String(), `data-dev="true"`) {
 		t.Errorf("%d", r.Code)

@@ -130,6 +130,19 @@ var _ = inBrowser("Settings", func(v *visitor) {
 	v.look("settings-log")
 })
 
+// Anybody makes an account where that is open, as it is in development.
+var _ = inBrowser("SignUp", func(v *visitor) {
+	v.open("welcome")
+	v.untilText("It is there at once.")
+	v.look("sign-up")
+	v.fill("Username", "newcomer")
+	v.fill("Password", "a long enough sentence")
+	v.fill("Once more", "a long enough sentence")
+	v.click("Make the account")
+	v.untilText("newcomer can sign in now.")
+	v.until(`/qlk_/.test(document.querySelector(".made code").innerText)`)
+})
+
 var _ = inBrowser("Links that count once", func(v *visitor) {
 	v.open("welcome/not-a-token")
 	v.untilText("This link makes one account.")

@@ -246,6 +246,21 @@ var _ = inBrowser("PreviewsAreShown", func(v *visitor) {
 		v.console = nil // which says that the sandbox let no script run
 		v.mu.Unlock()
 	}
+	// A PDF is shown by the browser's own viewer, which no sandbox has.
+	v.call(http.MethodPut, "/v1/files/framed/a.pdf", "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>/Contents 4 0 R>>endobj\n4 0 obj<</Length 44>>stream\nBT /F 24 Tf 20 100 Td (A page of PDF) Tj ET\nendstream endobj\ntrailer<</Root 1 0 R>>\n", nil)
+	var pdf struct{ URL string }
+	v.call(http.MethodPost, "/v1/previews", map[string]string{"path": "/framed/a.pdf"}, &pdf)
+	r, err := http.NewRequestWithContext(v.Context(), http.MethodGet, pdf.URL, nil)
+	v.must(nil, err)
+	res, err := http.DefaultClient.Do(r)
+	v.must(nil, err)
+	v.must(nil, res.Body.Close())
+	if policy := res.Header.Get("Content-Security-Policy"); policy != "frame-ancestors "+v.service.URL()+" "+v.url || res.Header.Get("Content-Type") != "application/pdf" || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+		v.Errorf("%s %s", res.Header.Get("Content-Type"), policy)
+	}
+	v.open("files/framed?file=a.pdf")
+	v.until(`document.querySelector("aside iframe") && !document.querySelector("aside iframe").hasAttribute("sandbox")`)
+	v.picture("files-pdf")
 	v.open("files/framed?file=a.svg")
 	v.until(`document.querySelector("aside iframe")?.getAttribute("sandbox") === ""`)
 })

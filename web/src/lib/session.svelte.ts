@@ -13,6 +13,8 @@ export interface Session {
 /** What the service says of itself in the page, which it writes anew for every request. */
 export const service = {
   dev: document.documentElement.dataset.dev === 'true',
+  /** Who makes an account for themselves: "closed" for nobody, "invite" for who was invited, "open" for anybody. */
+  signUp: document.documentElement.dataset.signUp ?? 'closed',
   nonce: document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '',
 };
 
