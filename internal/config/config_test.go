@@ -234,7 +234,7 @@ func TestLimitsOfZero(t *testing.T) {
 	want := []string{
 		"calls_per_month", "databases", "egress_per_month", "fetch_bytes", "fetch_ratio", "fetch_time", "fetches", "fetches_at_once",
 		"file_bytes", "files", "history_bytes", "listeners", "machine_per_month", "machines", "origin_rate", "published", "published_bytes", "rate", "rate_burst", "records_bytes", "run_time", "running_per_month", "runs_at_once",
-		"site_body_bytes", "site_rate", "standing", "standing_bytes", "storage_bytes", "trace_first", "trace_last",
+		"schedules", "site_body_bytes", "site_rate", "standing", "standing_bytes", "storage_bytes", "trace_first", "trace_last",
 	}
 	if !slices.Equal(zero, want) {
 		t.Errorf("0 is taken by\n%v, want\n%v", zero, want)
