@@ -107,6 +107,7 @@ func TestEverySetting(t *testing.T) {
 		"read-header-timeout": "1s", "read-timeout": "2s", "idle-timeout": "3s", "stop-timeout": "4s",
 		"max-connections": "5", "max-connections-per-address": "6",
 		"egress-networks": "10.1.0.0/16", "egress-ports": "8443,9000", "egress-http": "on",
+		"mail-server": "smtp://u@smtp.example.com", "mail-password": "p", "mail-from": "Ops <ops@example.com>",
 		"log-level": "debug", "log-format": "text", "metrics-listen": ":9", "otlp-endpoint": "http://localhost:4318",
 	}
 	seen := map[string]bool{}
@@ -233,7 +234,7 @@ func TestLimitsOfZero(t *testing.T) {
 	slices.Sort(zero)
 	want := []string{
 		"calls_per_month", "databases", "egress_per_month", "fetch_bytes", "fetch_ratio", "fetch_time", "fetches", "fetches_at_once",
-		"file_bytes", "files", "history_bytes", "listeners", "machine_per_month", "machines", "origin_rate", "published", "published_bytes", "rate", "rate_burst", "records_bytes", "run_time", "running_per_month", "runs_at_once",
+		"file_bytes", "files", "history_bytes", "listeners", "machine_per_month", "machines", "mail_bytes", "mails_per_day", "mails_per_minute", "origin_rate", "published", "published_bytes", "rate", "rate_burst", "records_bytes", "run_time", "running_per_month", "runs_at_once",
 		"schedules", "site_body_bytes", "site_rate", "standing", "standing_bytes", "storage_bytes", "trace_first", "trace_last",
 	}
 	if !slices.Equal(zero, want) {

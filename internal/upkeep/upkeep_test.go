@@ -89,7 +89,7 @@ func start(t *testing.T, change func(*config.Settings)) *node {
 	})
 	n.closers = append(n.closers, n.pool.Close)
 	n.upkeep = New(Options{
-		Accounts: n.accounts, AccountStore: store.Accounts(), Jobs: store.Jobs(), Queue: store.Queue(), Deliveries: store.Deliveries(), Shares: store.Shares(),
+		Accounts: n.accounts, AccountStore: store.Accounts(), Jobs: store.Jobs(), Queue: store.Queue(), Deliveries: store.Deliveries(), Mails: store.Mails(), Shares: store.Shares(),
 		Files: store.Files(), Blobs: blobs, Resources: n.pool, Store: store, Data: s.Data, Growth: n.growth, Limits: s.Limits,
 		PurgeDevelopment: !s.Dev && s.DevUsername != "", Began: time.Now(), Guard: tasks, Log: log,
 	})

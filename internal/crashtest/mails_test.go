@@ -1,0 +1,53 @@
+package crashtest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"ql/internal/mail/mailtest"
+)
+
+// TestPromiseMailsAreStoredOnce has jobs send mails while the server is killed: each step has one mail, under
+// the id that the job was given, and no other comes.
+func TestPromiseMailsAreStoredOnce(t *testing.T) {
+	const mails = 5
+	kills := int64(count(3, 50))
+	receiver := mailtest.Start(t, mailtest.Options{NoTLS: true})
+	s := newServer(t)
+	s.flags = append(s.flags, fmt.Sprintf("--mail-server=smtp://127.0.0.1:%d?tls=none", receiver.Port), "--mail-from=ql@service.example")
+	s.start()
+	stop := s.killing(upTo(400 * time.Millisecond))
+	given, rounds := map[string]bool{}, 0
+	for ; rounds == 0 || s.kills.Load() < kills; rounds++ {
+		job := s.submit(`
+			FOR ?i FROM 1 TO 5 DO
+				MAIL TO "zoe@example.org" SUBJECT "{?i}" TEXT "x" SET ?id
+				EMIT ?id, "\n"
+			END`, "round", fmt.Sprint(rounds))
+		ended, err := s.await(job, "complete")
+		check(t, err)
+		for _, id := range strings.Fields(ended.Result) {
+			given[id] = true
+		}
+	}
+	stop()
+	if len(given) != rounds*mails {
+		t.Errorf("%d mails have ids of %d", len(given), rounds*mails)
+	}
+	// One that a kill cut off in its attempt comes when its claim ends, minutes later: what has come is
+	// looked at, and not waited for.
+	all := receiver.Mails()
+	for _, m := range all {
+		_, id, _ := strings.Cut(m.Data, "Message-ID: <")
+		id, _, _ = strings.Cut(id, "@")
+		if !given[id] {
+			t.Errorf("a mail came that no step has sent: %s", id)
+		}
+	}
+	if len(all) == 0 {
+		t.Error("no mail ever came")
+	}
+	t.Logf("%d mails under %d kills: %d came", len(given), s.kills.Load(), len(all))
+}
