@@ -56,7 +56,7 @@ func TestLongLives(t *testing.T) {
 }
 
 // TestConcurrencyKeys: of jobs with one key no more than so many are under way, pauses with them, and
-// others go on in their order, also after a restart.
+// others go on in their order.
 func TestConcurrencyKeys(t *testing.T) {
 	e := newWorld(t, faults{})
 	var ids []job.ID
