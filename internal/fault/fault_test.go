@@ -22,7 +22,7 @@ const published = `
 403 origin_not_allowed script_not_published scope_missing confirm_required access_denied
 404 job_not_found file_not_found not_found script_not_found
 405 method_not_allowed
-409 not_paused idempotency_in_progress session_busy already_exists content_missing is_folder not_a_folder folder_not_empty
+409 not_paused idempotency_in_progress session_busy schedule_busy already_exists content_missing is_folder not_a_folder folder_not_empty
 410 file_gone
 412 precondition_failed
 413 too_large

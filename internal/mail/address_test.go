@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -189,7 +190,7 @@ func TestMessage(t *testing.T) {
 	r := multipart.NewReader(read.Body, params["boundary"])
 	for {
 		p, err := r.NextPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -181,7 +181,7 @@ type sourceReader struct {
 
 func (s *sourceReader) Read(b []byte) (int, error) {
 	n, err := s.r.Read(b)
-	if err != nil && err != io.EOF { //nolint:errorlint // as readers end
+	if err != nil && err != io.EOF {
 		s.err = err
 	}
 	return n, err

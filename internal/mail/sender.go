@@ -381,11 +381,12 @@ func expire(outcomes []Outcome) {
 
 // giveUp settles a mail that nobody took in three days.
 func (s *Sender) giveUp(m Mail) {
-	outcomes := make([]Outcome, max(1, len(m.Outcomes)))
-	copy(outcomes, m.Outcomes)
-	if head, err := OpenHead(s.o.Sealer, &m); err == nil && len(outcomes) < len(head.To) {
-		outcomes = append(outcomes, make([]Outcome, len(head.To)-len(outcomes))...)
+	recipients := max(1, len(m.Outcomes))
+	if head, err := OpenHead(s.o.Sealer, &m); err == nil {
+		recipients = max(recipients, len(head.To))
 	}
+	outcomes := make([]Outcome, recipients)
+	copy(outcomes, m.Outcomes)
 	expire(outcomes)
 	failure := m.Error
 	if failure == "" {

@@ -115,11 +115,11 @@ func (t *timetable) next(after, anchor time.Time) time.Time {
 	if t.Cron != "" {
 		return t.cron.Next(after, t.zone)
 	}
-	n := after.Sub(anchor) / t.Every
-	if after.Before(anchor) {
-		n = -1
+	since := after.Sub(anchor)
+	if since < 0 {
+		return anchor
 	}
-	return anchor.Add((n + 1) * t.Every)
+	return after.Add(t.Every - since%t.Every)
 }
 
 // ParseDuration reads an amount of time such as 25h, 1d12h or 30s: weeks, days, hours, minutes and
@@ -168,7 +168,7 @@ func FormatDuration(d time.Duration) string {
 	}{{"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}} {
 		if n := d / u.unit; n > 0 {
 			fmt.Fprintf(&b, "%d%s", n, u.name)
-			d -= n * u.unit
+			d %= u.unit
 		}
 	}
 	return b.String()

@@ -15,7 +15,7 @@ func (t tx) setErrorCode(id job.ID, failure []byte) error {
 		Code string `json:"code"`
 	}
 	if json.Unmarshal(failure, &e) != nil || e.Code == "" {
-		return nil
+		return nil //nolint:nilerr // what cannot be read has no code
 	}
 	_, err := t.exec("UPDATE jobs SET error_code = ? WHERE id = ?", e.Code, t.conn.IDs.place(id))
 	return err

@@ -120,7 +120,7 @@ func start() (*Server, error) {
 		return nil, err
 	}
 	data := filepath.Join(folder, "data")
-	initialize := exec.Command(filepath.Join(bin, "initdb"), "-D", data, "-U", "ql", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
+	initialize := exec.CommandContext(context.Background(), filepath.Join(bin, "initdb"), "-D", data, "-U", "ql", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
 	initialize.SysProcAttr, initialize.Dir = as, folder
 	if out, err := initialize.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
@@ -135,7 +135,7 @@ func (s *Server) launch(bin string, as *syscall.SysProcAttr) error {
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
 	}
-	s.command = exec.Command(filepath.Join(bin, "postgres"), args...)
+	s.command = exec.CommandContext(context.Background(), filepath.Join(bin, "postgres"), args...)
 	dying := *as
 	dying.Pdeathsig = syscall.SIGQUIT // with the tests, should they be killed
 	s.command.SysProcAttr, s.command.Dir, s.command.Stderr = &dying, s.folder, s.output
