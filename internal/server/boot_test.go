@@ -171,6 +171,7 @@ func boot(t testing.TB, change ...settings) *world {
 		Databases: (&folders{root: folder}).owned,
 		Changes:   store.Jobs(),
 		Webhooks:  service.Webhooks{History: store.Deliveries()},
+		Mails:     service.Mails{History: store.Mails(), Sealer: w.accounts.Sealer()},
 		Shares: owned.Links{Admin: shares.Admin{Store: store.Shares(), Clock: time.Now}, Of: func(a account.Account, l account.Limits) *shares.Links {
 			return handedOut.For(a.ID, shares.Limits{Bounds: shares.Bounds{Bytes: l.StorageBytes}})
 		}},

@@ -74,7 +74,7 @@ func TestEditorRoutes(t *testing.T) {
 
 	const none = `{"names":[],"any":false}`
 	for script, want := range map[string]string{
-		"EMIT 1":                               `{"status":"ok","mistakes":[],"more":false,"effects":{"databases":` + none + `,"reads":` + none + `,"writes":` + none + `,"hosts":` + none + `,"machines":` + none + `,"secrets":` + none + `,"people":false,"waits":false,"sessions":false,"shares":false}}`,
+		"EMIT 1":                               `{"status":"ok","mistakes":[],"more":false,"effects":{"databases":` + none + `,"reads":` + none + `,"writes":` + none + `,"hosts":` + none + `,"machines":` + none + `,"secrets":` + none + `,"mails":` + none + `,"scripts":` + none + `,"people":false,"waits":false,"signals":false,"sessions":false,"shares":false}}`,
 		"INCLUDE \"/lib/tax.ql\"\nEMIT tax(1)": `"mistakes":[]`,
 		"SET ?name AS 1 EMIT \"😀\", ?nmae":     `"code":"unknown_variable"`,
 		"EMIT ?x":                              `"line":1,"column":6,"end_line":1,"end_column":8`,

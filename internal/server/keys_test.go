@@ -121,6 +121,8 @@ func TestScopes(t *testing.T) {
 		"POST /v1/rename":     runs,
 		"POST /v1/format":     runs,
 
+		"GET /v1/mails":                     manage,
+		"GET /v1/mails/{id}":                {403, 403, 403, 403, 403, 403, 404, 404}, // none was sent
 		"GET /v1/schedules":                 manage,
 		"GET /v1/schedules/{name}":          manage,
 		"PUT /v1/schedules/{name}":          deploys,

@@ -93,7 +93,7 @@ func TestParameters(t *testing.T) {
 		{"DELETE", "/v1/job/" + id + "?x=1", "x: is no parameter of this address: it has none"},
 		{"DELETE", "/v1/job/" + id + "?wait=1", "wait: is no parameter of this address: it has none"},
 		{"GET", "/v1/files/?x=1", "x: is no parameter of this address: limit and after fit"},
-		{"GET", "/v1/jobs?x=1", "x: is no parameter of this address: status, state, q, error, convention, since, until, limit and before fit"},
+		{"GET", "/v1/jobs?x=1", "x: is no parameter of this address: status, state, q, error, convention, schedule, since, until, limit and before fit"},
 		{"GET", "/v1/jobs?before=foo", "before: is no id of a job: next of the page before fits"},
 		{"GET", "/v1/shares?before=foo", "before: is no id of a link of the account: next of the page before fits"},
 	} {

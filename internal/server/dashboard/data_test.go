@@ -59,6 +59,8 @@ var _ = inBrowser("Databases", func(v *visitor) {
 	v.untilText("main")
 	v.look("databases")
 	v.open("databases/main")
+	v.untilText("people")
+	v.look("database")
 	v.click("people")
 	v.untilText("Person 50")
 	v.look("table")
