@@ -67,7 +67,11 @@ func openTest(t testing.TB, o Options) *Store {
 	return s
 }
 
+// TestConformance has no -short version: what may race is in that of two.
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		return
+	}
 	storetest.Run(t, func(t *testing.T) storetest.Stores {
 		s := openTest(t, Options{Readers: 4})
 		s.versions.valid.Store(math.MaxInt64) // nobody else changes it
