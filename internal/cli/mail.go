@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"net/url"
 	"strings"
 	"time"
 
@@ -119,18 +118,7 @@ func (k *mailList) Run(c *console, line *commands) error {
 }
 
 func (k *mailList) remote(c *console, s *remoteSettings) error {
-	client, err := s.dial(c, k.Account)
-	if err != nil {
-		return err
-	}
-	query := url.Values{}
-	if k.Status != "" {
-		query.Set("state", k.Status)
-	}
-	if k.Before != "" {
-		query.Set("before", k.Before)
-	}
-	list, err := remote.List[mailJSON](c.ctx, client, remote.Call{Method: remote.Get, Path: []string{"mails"}, Query: query}, "mails", "before", k.Limit)
+	list, err := listNewest[mailJSON](c, s, k.Account, "mails", k.Limit, "before", k.Before, "state", k.Status)
 	if err != nil {
 		return err
 	}

@@ -158,19 +158,24 @@ func (k *accountPublished) remote(c *console, s *remoteSettings) error {
 	return nil
 }
 
-func (k *jobList) remote(c *console, s *remoteSettings) error {
-	client, err := s.dial(c, k.Account)
+// listNewest lists what an account has, the newest first: so many, by parameters that are pairs of a name
+// and a text, of which those without a text are left out.
+func listNewest[T any](c *console, s *remoteSettings, account, what string, most int, parameters ...string) ([]T, error) {
+	client, err := s.dial(c, account)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	query := url.Values{}
-	if k.Status != "" {
-		query.Set("status", k.Status)
+	for i := 0; i+1 < len(parameters); i += 2 {
+		if parameters[i+1] != "" {
+			query.Set(parameters[i], parameters[i+1])
+		}
 	}
-	if k.Before != "" {
-		query.Set("before", k.Before)
-	}
-	list, err := remote.List[jobJSON](c.ctx, client, remote.Call{Method: remote.Get, Path: []string{"jobs"}, Query: query}, "jobs", "before", k.Limit)
+	return remote.List[T](c.ctx, client, remote.Call{Method: remote.Get, Path: []string{what}, Query: query}, what, "before", most)
+}
+
+func (k *jobList) remote(c *console, s *remoteSettings) error {
+	list, err := listNewest[jobJSON](c, s, k.Account, "jobs", k.Limit, "before", k.Before, "status", k.Status)
 	if err != nil {
 		return err
 	}
@@ -304,15 +309,7 @@ func (k *filesRemove) remote(c *console, s *remoteSettings) error {
 const mostListed = 1_000_000
 
 func (k *shareList) remote(c *console, s *remoteSettings) error {
-	client, err := s.dial(c, k.Account)
-	if err != nil {
-		return err
-	}
-	query := url.Values{}
-	if k.Before != "" {
-		query.Set("before", k.Before)
-	}
-	list, err := remote.List[shareJSON](c.ctx, client, remote.Call{Method: remote.Get, Path: []string{"shares"}, Query: query}, "shares", "before", k.Limit)
+	list, err := listNewest[shareJSON](c, s, k.Account, "shares", k.Limit, "before", k.Before)
 	if err != nil {
 		return err
 	}
@@ -701,18 +698,7 @@ func (k *domainsList) remote(c *console, s *remoteSettings) error {
 }
 
 func (k *webhookList) remote(c *console, s *remoteSettings) error {
-	client, err := s.dial(c, k.Account)
-	if err != nil {
-		return err
-	}
-	query := url.Values{}
-	if k.Status != "" {
-		query.Set("state", k.Status)
-	}
-	if k.Before != "" {
-		query.Set("before", k.Before)
-	}
-	list, err := remote.List[deliveryJSON](c.ctx, client, remote.Call{Method: remote.Get, Path: []string{"webhooks"}, Query: query}, "webhooks", "before", k.Limit)
+	list, err := listNewest[deliveryJSON](c, s, k.Account, "webhooks", k.Limit, "before", k.Before, "state", k.Status)
 	if err != nil {
 		return err
 	}
