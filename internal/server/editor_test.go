@@ -111,7 +111,7 @@ func TestEditorRoutes(t *testing.T) {
 	if r := rename("SET ?a AS 1\nEMIT \"😀 {?a}\", ?a|", "total"); r.body != `{"status":"ok","edits":[{"text":"?total","line":1,"column":5,"end_line":1,"end_column":7},{"text":"?total","line":2,"column":10,"end_line":2,"end_column":12},{"text":"?total","line":2,"column":16,"end_line":2,"end_column":18}]}` {
 		t.Errorf("%d %s", r.status, r.body)
 	}
-	for script, name := range map[string]string{"SET ?a AS 1 SET ?b AS ?a|": "b", "SET ?a| AS 1": "1", "EMIT 1|": "a", "EMIT up|per('a')": "lower"} {
+	for script, name := range map[string]string{"SET ?a AS 1 SET ?b AS ?a|": "b", "SET ?a| AS 1": "1", "EMIT 1|": "a", "EMIT up|per('a')": "lower", "SET ?long| AS 1": strings.Repeat("x", 201)} {
 		if a := rename(script, name).wantError(t, 400, "invalid_request"); a.Error.Field != "name" {
 			t.Errorf("%s: %+v", script, a.Error)
 		}

@@ -27,6 +27,8 @@ const (
 	lookBytes    = 260
 	nodeBytes    = 1200
 	printedBytes = 6
+	// editBytes is what an edit of an answer takes beside its text, which is there twice while the answer grows.
+	editBytes = 400
 )
 
 // formatMemory is what it takes to format a text. To find out takes no more than to look at it.
@@ -268,6 +270,9 @@ func (s *Service) Rename(ctx context.Context, c Caller, p *Credentials, q *wire.
 		edits, err := ide.Rename(l.Text, l.at(), l.Name)
 		if err != nil {
 			return nil, fault.Invalid("name", "cannot be given here: %v", err)
+		}
+		if err := reserveLook(ctx, c.Memory, int64(len(edits))*int64(editBytes+2*len(l.Name))); err != nil {
+			return nil, err
 		}
 		return wire.AppendRename(nil, l.edits(edits)), nil
 	})

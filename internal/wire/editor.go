@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 )
@@ -26,6 +27,9 @@ const (
 )
 
 var editorQueryFields, renameFields = []string{"text", "line", "column"}, []string{"text", "line", "column", "name"}
+
+// longestRename bounds a new name, which the answer has once for each use of the old one.
+const longestRename = 200
 
 // mostPlaces bounds lines and columns: no text is as long.
 const mostPlaces = 1 << 30
@@ -79,6 +83,8 @@ func (q *EditorQuery) decode(top node, needs EditorNeeds) *Refusal {
 		return invalid("column", fits)
 	case needs == NeedsName && q.Name == "":
 		return invalid("name", "is missing: the new name, a text, fits")
+	case len(q.Name) > longestRename:
+		return invalid("name", fmt.Sprintf("has %d bytes: up to %d fit", len(q.Name), longestRename))
 	}
 	return nil
 }

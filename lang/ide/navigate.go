@@ -205,9 +205,10 @@ func (n *names) rename(offset int, name string) ([]Edit, error) {
 	if err := mayRename(old, scope, n.all, name); err != nil {
 		return nil, err
 	}
+	name = mark + name
 	edits := make([]Edit, 0, len(old.Places))
 	for _, p := range old.Places {
-		edits = append(edits, n.edit(p.Span, mark+name))
+		edits = append(edits, n.edit(p.Span, name))
 	}
 	slices.SortFunc(edits, func(a, b Edit) int { return a.Start - b.Start })
 	return edits, nil
