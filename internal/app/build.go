@@ -46,6 +46,7 @@ import (
 	"ql/internal/service"
 	"ql/internal/signin"
 	"ql/internal/store"
+	"ql/internal/store/backend"
 	"ql/internal/store/blob/dir"
 	"ql/internal/store/sqlite"
 	"ql/internal/telemetry"
@@ -110,12 +111,11 @@ func (a *App) openStore(ctx context.Context) error {
 	case was != 0:
 		a.o.Log.Warn("the data folder was accessible to other users of this machine: its permissions were restricted", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
 	}
-	opened, err := sqlite.Open(ctx, sqlite.Options{
-		Folder: a.settings.Data, Own: true, Grown: a.growth.Add, AcceptDamage: a.o.AcceptDamage,
+	opened, err := backend.Open(ctx, backend.Options{
+		Data: a.settings.Data, Database: a.settings.Database, Own: true, Create: true, Grown: a.growth.Add, AcceptDamage: a.o.AcceptDamage, Warn: func(err error) { a.o.Log.Warn("the data folder has a problem", "error", err) },
 		Migrated: func(from, to int, took time.Duration) {
-			a.o.Log.Info("the store was upgraded: a copy of it as it was is beside it", "from", from, "to", to, "took_us", took.Microseconds())
+			a.o.Log.Info("the store was upgraded: in the data folder, a copy of it as it was is beside it", "from", from, "to", to, "took_us", took.Microseconds())
 		},
-		Warn: func(err error) { a.o.Log.Warn("the data folder has a problem", "error", err) },
 	})
 	if err != nil {
 		return err

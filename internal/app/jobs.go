@@ -12,6 +12,7 @@ import (
 	"ql/internal/observe"
 	"ql/internal/schedule"
 	"ql/internal/service"
+	"ql/internal/store/backend"
 	"ql/internal/webhook"
 	"ql/internal/worker"
 )
@@ -29,8 +30,9 @@ func (a *App) host(log *slog.Logger) *execution.Host {
 // newWorker returns what will run jobs with a host.
 func (a *App) newWorker(h *execution.Host) *worker.Worker {
 	p := &a.parts
+	lease, alone := backend.Lease(a.settings.Database)
 	return worker.New(worker.Options{
-		Queue: p.store.Queue, Members: p.store.Members, Version: a.o.Version, Accounts: p.store.Accounts, Host: h, Gate: p.gate, Ledger: p.ledger, Limiter: p.limiter, Guard: p.guard, Sealer: p.accounts.Sealer(),
+		Queue: p.store.Queue, Members: p.store.Members, Lease: lease, RenewAlone: alone, Version: a.o.Version, Accounts: p.store.Accounts, Host: h, Gate: p.gate, Ledger: p.ledger, Limiter: p.limiter, Guard: p.guard, Sealer: p.accounts.Sealer(),
 		Limits: a.settings.Limits, Log: a.o.Log, Clock: time.Now, Unlimited: a.settings.Dev, RecordDurably: p.recorder.RecordDurably,
 		OnEnded:    func(s job.State, took time.Duration) { p.metrics.ObserveRun(string(s), took) },
 		OnDelivery: func() { p.webhooks.Wake() },

@@ -142,8 +142,12 @@ var layers = []layer{
 	},
 	{
 		pkg:     "internal/store/postgres",
-		imports: []string{"internal/account", "internal/audit", "internal/batch", "internal/fault", "internal/job", "internal/member", "internal/record", "internal/store", "internal/store/migrate", "internal/store/relational"},
+		imports: []string{"internal/account", "internal/audit", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/record", "internal/store", "internal/store/migrate", "internal/store/relational"},
 		others:  []string{"github.com/jackc/pgx/v5"},
+	},
+	{
+		pkg:     "internal/store/backend",
+		imports: []string{"internal/account", "internal/audit", "internal/redacted", "internal/store", "internal/store/postgres", "internal/store/relational", "internal/store/sqlite"},
 	},
 	{pkg: "internal/store/postgres/pgtest", others: []string{"github.com/jackc/pgx/v5"}},
 	{
@@ -192,7 +196,7 @@ var layers = []layer{
 		pkg: "internal/operator",
 		imports: []string{
 			"internal/account", "internal/account/seal", "internal/account/usage", "internal/audit", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/mail", "internal/network", "internal/replay", "internal/resource", "internal/resource/databases",
-			"internal/resource/files", "internal/resource/machines/owned", "internal/resource/shares", "internal/store", "internal/store/blob/dir", "internal/store/relational", "internal/store/sqlite", "internal/webhook", "internal/wire",
+			"internal/resource/files", "internal/resource/machines/owned", "internal/resource/shares", "internal/store", "internal/store/backend", "internal/store/blob/dir", "internal/store/relational", "internal/store/sqlite", "internal/webhook", "internal/wire",
 		},
 	},
 	{pkg: "internal/telemetry", others: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io/otel"}},
@@ -209,7 +213,7 @@ var layers = []layer{
 		imports: []string{
 			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/app/tree", "internal/auth", "internal/backup", "internal/config", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen",
 			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/schedule", "internal/resource/*", "internal/resource/databases/owned", "internal/resource/files/deployed", "internal/resource/machines/owned", "internal/resource/shares/owned", "internal/server", "internal/server/*", "internal/service", "internal/signin",
-			"internal/store", "internal/store/blob/dir", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
+			"internal/store", "internal/store/backend", "internal/store/blob/dir", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
 	},

@@ -18,9 +18,10 @@ import (
 
 // Settings are all settings of the service, checked.
 type Settings struct {
-	Listen        string // host:port; port 0 takes a free one
-	Data          string // the data folder
-	MasterKeyFile string // "" for master.key in the data folder
+	Listen        string        // host:port; port 0 takes a free one
+	Data          string        // the data folder
+	Database      redacted.Text // where the store is on PostgreSQL, which may hold a password; "" for SQLite in the data folder
+	MasterKeyFile string        // "" for master.key in the data folder
 
 	// The addresses that links begin with, without a slash at the end; "" for
 	// the address that the service listens on.
@@ -139,6 +140,8 @@ func All() []Setting {
 			set: func(s *Settings, text string) (err error) { s.Listen, err = parseListen(text); return err }},
 		{Name: "data", Group: groupBasics, Takes: "DIR", Default: defaultData, Help: "The data folder, which ql serve makes where it is missing",
 			set: func(s *Settings, text string) (err error) { s.Data, err = parseNonEmpty(text); return err }},
+		{Name: "database", Group: groupBasics, Takes: "URL", Default: "SQLite in the data folder", Help: "Keep the store in PostgreSQL: postgres://user@host/database",
+			set: func(s *Settings, text string) (err error) { s.Database, err = parseDatabase(text); return err }},
 		{Name: "master-key-file", Group: groupBasics, Takes: "FILE", Default: "master.key in the data folder", Help: "The key that wraps secrets",
 			set: func(s *Settings, text string) (err error) { s.MasterKeyFile, err = parseNonEmpty(text); return err }},
 

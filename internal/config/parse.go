@@ -12,6 +12,7 @@ import (
 
 	"ql/internal/account/names"
 	"ql/internal/hostname"
+	"ql/internal/redacted"
 )
 
 func parseNonEmpty(text string) (string, error) {
@@ -19,6 +20,14 @@ func parseNonEmpty(text string) (string, error) {
 		return "", errors.New("it is empty")
 	}
 	return text, nil
+}
+
+// parseDatabase returns where a database is. An error shows none of it, since it may hold a password.
+func parseDatabase(text string) (redacted.Text, error) {
+	if !strings.HasPrefix(text, "postgres://") && !strings.HasPrefix(text, "postgresql://") {
+		return "", errors.New("it must be like postgres://user@host/database?sslmode=verify-full")
+	}
+	return redacted.Text(text), nil
 }
 
 func parseSwitch(text string) (bool, error) {

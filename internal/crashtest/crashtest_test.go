@@ -8,13 +8,22 @@
 package crashtest
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
 	"ql/internal/programtest"
+	"ql/internal/store/postgres/pgtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(programtest.Main(m)) }
+func TestMain(m *testing.M) {
+	code := programtest.Main(m)
+	if err := pgtest.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // count is what a test counts to: the small number, or the promised one.
 func count(small, promised int) int {

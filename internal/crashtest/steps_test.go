@@ -57,6 +57,12 @@ const replayed = 5
 
 // runSteps runs jobs with numbers from first on, under kills, and returns their ids.
 func (s *server) runSteps(first, jobs int) []string {
+	life := time.Duration(count(50, 150)) * time.Millisecond
+	return s.runStepsKilling(first, jobs, func() time.Duration { return life })
+}
+
+// runStepsKilling is runSteps with lives of the server between kills.
+func (s *server) runStepsKilling(first, jobs int, life func() time.Duration) []string {
 	s.t.Helper()
 	s.output(`
 		SET ?first AS NUMBER(!GET('first'))
@@ -68,8 +74,7 @@ func (s *server) runSteps(first, jobs int) []string {
 	for i := range ids {
 		ids[i] = s.submit(twenty, "n", strconv.Itoa(first+i), "at", at.UTC().Format(time.RFC3339Nano))
 	}
-	life := time.Duration(count(50, 150)) * time.Millisecond
-	stop := s.killing(func() time.Duration { return life })
+	stop := s.killing(life)
 	defer stop()
 	for i, id := range ids {
 		// Each job has a session of its own, as its caller sent no cookie.

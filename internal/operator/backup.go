@@ -7,6 +7,7 @@ import (
 
 	"ql/internal/audit"
 	"ql/internal/backup"
+	"ql/internal/fault"
 	"ql/internal/store/sqlite"
 )
 
@@ -24,6 +25,9 @@ func (o *Operator) BackupPartial(ctx context.Context, dest, program string, with
 }
 
 func (o *Operator) backup(ctx context.Context, dest, program string, withKey, keepGoing bool) (_ backup.Counts, err error) {
+	if o.settings.Database != "" {
+		return backup.Counts{}, fault.New(fault.InvalidRequest, "the store is in a database elsewhere, which ql backup cannot copy yet: stop the server, copy the database by pg_dump and the data folder as it is, and keep both together")
+	}
 	// What the copied store refers to stays until it is copied too.
 	lock, err := sqlite.LockBlobsShared(o.data)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"ql/internal/job"
 	"ql/internal/resource"
 	"ql/internal/store"
+	"ql/internal/store/backend"
 	"ql/internal/store/relational"
 	"ql/internal/store/sqlite"
 )
@@ -37,12 +38,12 @@ func RotateMasterKey(ctx context.Context, s config.Settings) (r KeyRotation, err
 	}
 	// Owned: a server would go on to seal under the key that it has read. It also stores what
 	// stands in the intake, where requests are sealed too.
-	opened, err := sqlite.Open(ctx, sqlite.Options{Folder: s.Data, Own: true, Actor: audit.Actor{By: audit.ByOperator}})
+	opened, err := backend.Open(ctx, backend.Options{Data: s.Data, Database: s.Database, Own: true, Actor: audit.Actor{By: audit.ByOperator}})
 	if err != nil {
 		return r, err
 	}
 	all := opened.Aggregate()
-	defer func() { err = errors.Join(err, all.Close()) }()
+	defer func() { err = errors.Join(err, opened.Close()) }()
 	rotation, err := seal.BeginRotation(ctx, all.Accounts, s.MasterKeyPath())
 	if err != nil {
 		return r, err

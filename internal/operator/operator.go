@@ -19,6 +19,7 @@ import (
 	"ql/internal/job"
 	"ql/internal/mail"
 	"ql/internal/store"
+	"ql/internal/store/backend"
 	"ql/internal/store/sqlite"
 	"ql/internal/webhook"
 )
@@ -44,7 +45,7 @@ func Open(ctx context.Context, s config.Settings, create bool) (*Operator, error
 	if err := prepareFolder(s.Data, create); err != nil {
 		return nil, err
 	}
-	opened, err := sqlite.Open(ctx, sqlite.Options{Folder: s.Data, Actor: audit.Actor{By: audit.ByOperator}})
+	opened, err := backend.Open(ctx, backend.Options{Data: s.Data, Database: s.Database, Create: create, Actor: audit.Actor{By: audit.ByOperator}})
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,9 @@ type Stats struct {
 	IntakeUsed, IntakeSize int64
 }
 
+// Elsewhere is the file in a data folder that says that its store is in a database elsewhere.
+const Elsewhere = "ql.database"
+
 // Databases is the list of accounts' databases, which are files beside the store: by
 // it a missing one is found out.
 type Databases interface {

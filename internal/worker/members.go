@@ -60,14 +60,14 @@ func (w *Worker) checkMembership(err error) {
 }
 
 // renew renews the membership, unless nobody could miss it: alone, and with no job
-// under way, this process need not write.
+// under way, this process need not write, but where the store goes by renewals.
 func (w *Worker) renew(ctx context.Context) error {
 	others, isMember, err := w.session.Others(ctx)
 	if err != nil {
 		return err
 	}
 	held := w.heldLeases()
-	if len(others) > 0 || len(held) > 0 || !isMember {
+	if len(others) > 0 || len(held) > 0 || !isMember || w.o.RenewAlone {
 		err = w.session.Renew(ctx)
 	}
 	switch {

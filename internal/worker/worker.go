@@ -58,6 +58,9 @@ type Options struct {
 	// Lease is how long this process is certain to be a member after a renewal, and its
 	// jobs are its own; 30 seconds where left out.
 	Lease time.Duration
+	// RenewAlone has a process renew also where it is alone and has no job under way: by its
+	// renewals the store knows how long what was read of it counts.
+	RenewAlone bool
 	// MaxRunning is how many jobs are under way at once; 256 where left out. How many
 	// of them compute is the gate's business.
 	MaxRunning int

@@ -70,7 +70,7 @@ func (o Options) withDefaults() Options {
 		o.Readers = 8 + 2*runtime.GOMAXPROCS(0)
 	}
 	if o.ValidFor <= 0 {
-		o.ValidFor = validFor
+		o.ValidFor = ValidFor
 	}
 	if o.Actor.By == "" {
 		o.Actor.By = audit.ByService

@@ -84,8 +84,8 @@ func (c *conn) note(does kinds) {
 // mostSites is how many accounts have a number of their own.
 const mostSites = 10_000
 
-// validFor is for how long after a renewal began a member answers from what it remembers.
-const validFor = 3 * time.Second
+// ValidFor is for how long after a renewal began a member answers from what it remembers.
+const ValidFor = 3 * time.Second
 
 // outside reports whether the caches of a server are in another process.
 func (v *versions) outside() bool { return v.self.Load() == nil }

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"syscall"
+
+	"ql/internal/store"
 )
 
 // MakeFolder makes the data folder where it is missing, and closes one that is
@@ -45,6 +47,9 @@ func MakeFolder(folder string) (was fs.FileMode, stays bool, err error) {
 // HasStore tells whether a store is in a data folder. Where there is none, and what
 // accounts own is there, that is an error.
 func HasStore(folder string) (bool, error) {
+	if _, err := os.Stat(filepath.Join(folder, store.Elsewhere)); err == nil {
+		return true, nil // which is in a database elsewhere
+	}
 	// What else is wrong with it is found when it is opened.
 	if _, err := os.Stat(filepath.Join(folder, FileName)); errors.Is(err, fs.ErrNotExist) {
 		return false, checkOrphans(folder)
@@ -121,5 +126,5 @@ func isDataFolder(entries []fs.DirEntry) bool {
 	}
 	// A disk of its own comes with lost+found.
 	known := is("master.key", "lost+found")
-	return slices.ContainsFunc(entries, is(FileName)) || !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !known(e) })
+	return slices.ContainsFunc(entries, is(FileName, store.Elsewhere)) || !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !known(e) })
 }

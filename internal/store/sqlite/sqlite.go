@@ -14,6 +14,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -107,6 +108,9 @@ func open(ctx context.Context, o Options, steps []migrate.Step) (_ *Store, err e
 	folder, err := prepareFolder(o.Folder)
 	if err != nil {
 		return nil, unusable(o.Folder, err)
+	}
+	if _, err := os.Stat(filepath.Join(folder, store.Elsewhere)); err == nil {
+		return nil, fmt.Errorf("the store of the data folder %s is in a database elsewhere: say where by --database", folder)
 	}
 	s := &Store{}
 	if o.Own {

@@ -691,3 +691,9 @@ CREATE TABLE writers (
 	id     BIGINT NOT NULL PRIMARY KEY, -- random
 	number BIGINT NOT NULL
 );
+
+-- The data folder with what accounts own outside of the database, by the mark in it.
+CREATE TABLE bound_folder (
+	one  BIGINT NOT NULL PRIMARY KEY CHECK (one = 1),
+	mark TEXT COLLATE "C" NOT NULL
+);

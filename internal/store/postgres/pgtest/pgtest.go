@@ -49,17 +49,23 @@ var (
 // Main runs the tests of a package, and stops the server that they started, if they did.
 func Main(m *testing.M) int {
 	code := m.Run()
-	if server != nil {
-		if err := server.stop(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
+	if err := Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
 	return code
 }
 
+// Stop stops the server that tests started, if they did.
+func Stop() error {
+	if server == nil {
+		return nil
+	}
+	return server.stop()
+}
+
 // Start returns the server of the test binary, started where it is not yet. The package's TestMain must
-// call Main.
+// call Main, or Stop.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	once.Do(func() { server, failed = start() })
@@ -208,6 +214,21 @@ func (s *Server) Database(t testing.TB, template string, fill, reset func(url st
 		entry.(*copies).give(url)
 	})
 	return url
+}
+
+// Empty returns the URL of a new database with nothing in it, which goes with the test.
+func (s *Server) Empty(t testing.TB) string {
+	t.Helper()
+	ctx, name := context.Background(), fmt.Sprintf("test_%d", s.databases.Add(1))
+	if err := s.Exec(ctx, "postgres", "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Exec(ctx, "postgres", "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.URL(name)
 }
 
 // copies are those of a template.

@@ -1,0 +1,100 @@
+// Package backend opens the store that the settings name: in a file of SQLite in the data folder, or in
+// a PostgreSQL database, whose accounts own what is in the data folder.
+package backend
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"ql/internal/account"
+	"ql/internal/audit"
+	"ql/internal/redacted"
+	"ql/internal/store"
+	"ql/internal/store/postgres"
+	"ql/internal/store/relational"
+	"ql/internal/store/sqlite"
+)
+
+// Options are how a store is opened. A zero field means its default.
+type Options struct {
+	Data     string        // the data folder
+	Database redacted.Text // the URL of a database; "" for SQLite in the data folder
+
+	// Own takes the data folder for this process, as a server does. Without it a store is
+	// opened for a short command, beside a server or not.
+	Own bool
+	// Create says that a database may begin with this data folder.
+	Create bool
+
+	Actor        audit.Actor                            // see sqlite.Options, and so on
+	Grown        func(a account.ID, bytes int64)        //
+	AcceptDamage bool                                   //
+	Migrated     func(from, to int, took time.Duration) //
+	Warn         func(error)                            //
+}
+
+// Backend is an open store.
+type Backend interface {
+	// Aggregate returns the stores.
+	Aggregate() store.Store
+	// Reseal replaces all that is sealed by what f makes of it.
+	Reseal(ctx context.Context, f func(relational.Sealed) ([]byte, error)) (int, error)
+	Close() error
+}
+
+// Open opens the store.
+func Open(ctx context.Context, o Options) (Backend, error) {
+	if o.Database == "" {
+		return sqlite.Open(ctx, sqlite.Options{
+			Folder: o.Data, Own: o.Own, Actor: o.Actor, Grown: o.Grown, AcceptDamage: o.AcceptDamage, Migrated: o.Migrated, Warn: o.Warn,
+		})
+	}
+	d := database{}
+	if o.Own {
+		var err error
+		if d.held, err = sqlite.Own(o.Data); err != nil {
+			return nil, err
+		}
+	}
+	readers := 0 // as usual
+	if !o.Own {
+		readers = 2
+	}
+	var err error
+	d.Store, err = postgres.Open(ctx, postgres.Options{URL: o.Database.Reveal(), Migrate: o.Own, Readers: readers, Actor: o.Actor, Grown: o.Grown, Migrated: o.Migrated})
+	if err == nil {
+		err = d.BindFolder(ctx, o.Data, o.Create)
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// Lease is how long a member of a store is one after a renewal; 0 where the worker's own does. Alone says
+// whether it renews also where nobody could miss it.
+func Lease(url redacted.Text) (lease time.Duration, alone bool) {
+	if url == "" {
+		return 0, false
+	}
+	return postgres.ValidFor, true
+}
+
+// database is a store on PostgreSQL, with the data folder that may be held with it.
+type database struct {
+	*postgres.Store           // nil where it could not be opened
+	held            io.Closer // nil where it is not
+}
+
+// Close closes both.
+func (d database) Close() (err error) {
+	if d.Store != nil {
+		err = d.Store.Close()
+	}
+	if d.held != nil {
+		err = errors.Join(err, d.held.Close())
+	}
+	return err
+}
