@@ -113,7 +113,9 @@ func (a *App) openStore(ctx context.Context) error {
 	}
 	opened, err := backend.Open(ctx, backend.Options{
 		Data: a.settings.Data, Database: a.settings.Database, Own: true, Create: true, Grown: a.growth.Add, AcceptDamage: a.o.AcceptDamage, Warn: func(err error) { a.o.Log.Warn("the data folder has a problem", "error", err) },
-		Migrated: func(from, to int, took time.Duration) { a.o.Log.Info("the store was upgraded: in the data folder, a copy of it as it was is beside it", "from", from, "to", to, "took_us", took.Microseconds()) },
+		Migrated: func(from, to int, took time.Duration) {
+			a.o.Log.Info("the store was upgraded: in the data folder, a copy of it as it was is beside it", "from", from, "to", to, "took_us", took.Microseconds())
+		},
 	})
 	if err != nil {
 		return err
