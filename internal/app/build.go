@@ -112,10 +112,7 @@ func (a *App) openStore(ctx context.Context) error {
 		a.o.Log.Warn("the data folder was accessible to other users of this machine: its permissions were restricted", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
 	}
 	opened, err := backend.Open(ctx, backend.Options{
-		Data: a.settings.Data, Database: a.settings.Database, Own: true, Create: true, Grown: a.growth.Add, AcceptDamage: a.o.AcceptDamage, Warn: func(err error) { a.o.Log.Warn("the data folder has a problem", "error", err) },
-		Migrated: func(from, to int, took time.Duration) {
-			a.o.Log.Info("the store was upgraded: in the data folder, a copy of it as it was is beside it", "from", from, "to", to, "took_us", took.Microseconds())
-		},
+		Data: a.settings.Data, Database: a.settings.Database, Own: true, Create: true, Grown: a.growth.Add, AcceptDamage: a.o.AcceptDamage, Log: a.o.Log,
 	})
 	if err != nil {
 		return err

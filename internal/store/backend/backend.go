@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"time"
 
 	"ql/internal/account"
@@ -28,11 +29,14 @@ type Options struct {
 	// Create says that a database may begin with this data folder.
 	Create bool
 
-	Actor        audit.Actor                            // see sqlite.Options, and so on
-	Grown        func(a account.ID, bytes int64)        //
-	AcceptDamage bool                                   //
-	Migrated     func(from, to int, took time.Duration) //
-	Warn         func(error)                            //
+	// Actor is who makes changes whose context names nobody; the service unless set.
+	Actor audit.Actor
+	// Grown is told by how many bytes the records of an account grow; may be left out.
+	Grown func(a account.ID, bytes int64)
+	// AcceptDamage lets a folder be owned whose changes of last cannot all be read.
+	AcceptDamage bool
+	// Log is told of upgrades and of what is wrong with the folder; may be left out.
+	Log *slog.Logger
 }
 
 // Backend is an open store.
@@ -46,9 +50,16 @@ type Backend interface {
 
 // Open opens the store.
 func Open(ctx context.Context, o Options) (Backend, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	if o.Database == "" {
 		return sqlite.Open(ctx, sqlite.Options{
-			Folder: o.Data, Own: o.Own, Actor: o.Actor, Grown: o.Grown, AcceptDamage: o.AcceptDamage, Migrated: o.Migrated, Warn: o.Warn,
+			Folder: o.Data, Own: o.Own, Actor: o.Actor, Grown: o.Grown, AcceptDamage: o.AcceptDamage,
+			Migrated: func(from, to int, took time.Duration) {
+				o.Log.Info("the store was upgraded: a copy of it as it was is beside it", "from", from, "to", to, "took_us", took.Microseconds())
+			},
+			Warn: func(err error) { o.Log.Warn("the data folder has a problem", "error", err) },
 		})
 	}
 	d := database{}
@@ -63,7 +74,10 @@ func Open(ctx context.Context, o Options) (Backend, error) {
 		readers = 2
 	}
 	var err error
-	d.Store, err = postgres.Open(ctx, postgres.Options{URL: o.Database.Reveal(), Migrate: o.Own, Readers: readers, Actor: o.Actor, Grown: o.Grown, Migrated: o.Migrated})
+	d.Store, err = postgres.Open(ctx, postgres.Options{URL: o.Database.Reveal(), Migrate: o.Own, Readers: readers, Actor: o.Actor, Grown: o.Grown,
+		Migrated: func(from, to int, took time.Duration) {
+			o.Log.Info("the store was upgraded", "from", from, "to", to, "took_us", took.Microseconds())
+		}})
 	if err == nil {
 		err = d.BindFolder(ctx, o.Data, o.Create)
 	}
