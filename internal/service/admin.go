@@ -66,10 +66,7 @@ func (s *Service) Accounts(ctx context.Context, c Caller, p *Credentials, after 
 		return l, err
 	}
 	list, err := s.o.Administration.List(ctx, after, limit+1)
-	if len(list) > limit {
-		list = list[:limit]
-		l.Next = list[limit-1].Username
-	}
+	list, l.Next = cutPage(list, limit, func(a *account.Account) string { return a.Username })
 	for i := range list {
 		l.Accounts = append(l.Accounts, adminAccount(&list[i]))
 	}

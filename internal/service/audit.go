@@ -7,7 +7,6 @@ import (
 	"ql/internal/account"
 	"ql/internal/account/scope"
 	"ql/internal/audit"
-	"ql/internal/fault"
 	"ql/internal/principal"
 	"ql/internal/wire"
 )
@@ -52,20 +51,15 @@ func (s *Service) Log(ctx context.Context, c Caller, p *Credentials, before stri
 	if err := verdict.Err(); err != nil {
 		return l, err
 	}
-	from := int64(0)
-	if before != "" {
-		if from, err = strconv.ParseInt(before, 10, 64); err != nil || from < 1 {
-			return l, fault.Invalid("before", "is no number of an entry: next of the page before fits")
-		}
+	from, err := beforeNumber(before, "an entry")
+	if err != nil {
+		return l, err
 	}
 	if err := c.Memory.reservePage(ctx, logEntries*limit); err != nil || s.o.Audit == nil {
 		return l, err
 	}
 	entries, err := s.o.Audit.Entries(ctx, owner.Account.ID, from, limit+1)
-	if len(entries) > limit {
-		entries = entries[:limit]
-		l.Next = strconv.FormatInt(entries[limit-1].Number, 10)
-	}
+	entries, l.Next = cutPage(entries, limit, func(e *audit.Entry) string { return strconv.FormatInt(e.Number, 10) })
 	for i := range entries {
 		e := &entries[i]
 		l.Entries = append(l.Entries, wire.LogEntry{

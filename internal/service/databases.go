@@ -154,10 +154,7 @@ func (s *Service) Databases(ctx context.Context, c Caller, p *Credentials, after
 	}
 	defer d.close()
 	l.Databases, err = d.List(d.ctx, after, limit+1)
-	if len(l.Databases) > limit {
-		l.Databases = l.Databases[:limit]
-		l.Next = l.Databases[limit-1].Name
-	}
+	l.Databases, l.Next = cutPage(l.Databases, limit, func(d *wire.DatabaseEntry) string { return d.Name })
 	return l, d.fault(err, limitSyncTime, limits.SyncTime)
 }
 

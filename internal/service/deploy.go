@@ -125,17 +125,12 @@ func (s *Service) SiteReleases(ctx context.Context, c Caller, p *Credentials, be
 		return l, err
 	}
 	defer site.leave()
-	from := int64(0)
-	if before != "" {
-		if from, err = strconv.ParseInt(before, 10, 64); err != nil || from < 1 {
-			return l, fault.Invalid("before", "is no number of a release: next of the page before fits")
-		}
+	from, err := beforeNumber(before, "a release")
+	if err != nil {
+		return l, err
 	}
 	l.Releases, err = site.Releases(ctx, from, limit+1)
-	if len(l.Releases) > limit {
-		l.Releases = l.Releases[:limit]
-		l.Next = strconv.FormatInt(l.Releases[limit-1].Number, 10)
-	}
+	l.Releases, l.Next = cutPage(l.Releases, limit, func(r *wire.SiteRelease) string { return strconv.FormatInt(r.Number, 10) })
 	return l, err
 }
 

@@ -46,10 +46,7 @@ func (s *Service) Mails(ctx context.Context, c Caller, p *Credentials, state, be
 	if err != nil {
 		return l, err
 	}
-	if len(list) > limit {
-		list = list[:limit]
-		l.Next = list[limit-1].ID
-	}
+	list, l.Next = cutPage(list, limit, func(m *mail.Mail) string { return m.ID })
 	for i := range list {
 		shown, err := s.showMail(&list[i])
 		if err != nil {

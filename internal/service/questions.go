@@ -68,10 +68,7 @@ func (s *Service) listQuestions(ctx context.Context, c Caller, owner *caller, q 
 	if err != nil {
 		return listing, err
 	}
-	if limit := q.Limit - 1; len(list) > limit {
-		list = list[:limit]
-		listing.Next = list[limit-1].Prompt
-	}
+	list, listing.Next = cutPage(list, q.Limit-1, func(q *job.Question) string { return q.Prompt })
 	for i := range list {
 		entry, err := s.questionEntry(&list[i], mayAnswer(&owner.Principal))
 		if err != nil {
@@ -153,10 +150,7 @@ func (s *Service) JobAnswers(ctx context.Context, c Caller, p *Credentials, ref 
 		return a, err
 	}
 	list, err := s.o.Jobs.Questions(ctx, j.Account, job.QuestionQuery{Job: j.Ref, State: job.QuestionAnswered, Limit: limit + 1, Before: before})
-	if len(list) > limit {
-		list = list[:limit]
-		a.Next = list[limit-1].Prompt
-	}
+	list, a.Next = cutPage(list, limit, func(q *job.Question) string { return q.Prompt })
 	for i := range list {
 		a.Answers = append(a.Answers, jobAnswered(&list[i]))
 	}

@@ -289,10 +289,7 @@ func (s *Service) Schedules(ctx context.Context, c Caller, p *Credentials, after
 	if err != nil {
 		return l, err
 	}
-	if len(list) > limit {
-		list = list[:limit]
-		l.Next = list[limit-1].Name
-	}
+	list, l.Next = cutPage(list, limit, func(one *schedule.Schedule) string { return one.Name })
 	for i := range list {
 		list[i].Input = nil
 		shown, err := s.showSchedule(ctx, &list[i])
@@ -444,11 +441,9 @@ func (s *Service) ScheduleTicks(ctx context.Context, c Caller, p *Credentials, n
 	if err != nil {
 		return l, err
 	}
-	from := int64(0)
-	if before != "" {
-		if from, err = strconv.ParseInt(before, 10, 64); err != nil || from < 1 {
-			return l, fault.Invalid("before", "is no number of a tick: next of the page before fits")
-		}
+	from, err := beforeNumber(before, "a tick")
+	if err != nil {
+		return l, err
 	}
 	if err := c.Memory.reservePage(ctx, limit); err != nil {
 		return l, err
@@ -457,10 +452,7 @@ func (s *Service) ScheduleTicks(ctx context.Context, c Caller, p *Credentials, n
 	if err != nil {
 		return l, err
 	}
-	if len(list) > limit {
-		list = list[:limit]
-		l.Next = strconv.FormatInt(list[limit-1].Number, 10)
-	}
+	list, l.Next = cutPage(list, limit, func(t *schedule.Tick) string { return strconv.FormatInt(t.Number, 10) })
 	for i := range list {
 		l.Ticks = append(l.Ticks, tickEntry(&list[i]))
 	}

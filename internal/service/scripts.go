@@ -164,10 +164,7 @@ func (s *Service) Scripts(ctx context.Context, c Caller, p *Credentials, after s
 		return l, err
 	}
 	scripts, err := s.o.Scripts.Scripts(ctx, owner.Account.ID, after, limit+1)
-	if len(scripts) > limit {
-		scripts = scripts[:limit]
-		l.Next = scripts[limit-1].Name
-	}
+	scripts, l.Next = cutPage(scripts, limit, func(p *account.Published) string { return p.Name })
 	for i := range scripts {
 		l.Scripts = append(l.Scripts, scriptEntry(&scripts[i]))
 	}

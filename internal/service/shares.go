@@ -51,10 +51,7 @@ func (s *Service) Shares(ctx context.Context, c Caller, p *Credentials, before s
 		}
 		return l, err
 	}
-	if len(l.Shares) > limit {
-		l.Shares = l.Shares[:limit]
-		l.Next = l.Shares[limit-1].ID
-	}
+	l.Shares, l.Next = cutPage(l.Shares, limit, func(e *wire.ShareEntry) string { return e.ID })
 	return l, nil
 }
 

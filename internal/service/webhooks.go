@@ -40,10 +40,7 @@ func (s *Service) Webhooks(ctx context.Context, c Caller, p *Credentials, state,
 		return l, err
 	}
 	list, err := s.o.Webhooks.List(ctx, owner, q)
-	if len(list) > limit {
-		list = list[:limit]
-		l.Next = list[limit-1].ID
-	}
+	list, l.Next = cutPage(list, limit, func(d *webhook.Delivery) string { return d.ID })
 	for i := range list {
 		l.Webhooks = append(l.Webhooks, webhookEntry(&list[i]))
 	}
