@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"ql/internal/account/names"
 	"ql/internal/fault"
@@ -52,11 +53,37 @@ type Switches struct {
 	// Secrets lets it read the account's secrets for whoever may call it, not for the
 	// owner alone.
 	Secrets bool
+	// Concurrency is that of its jobs, unless who starts one names another; the zero one for none.
+	// A script that has one is not called synchronously: nobody waits for a turn.
+	Concurrency Concurrency
+}
+
+// Concurrency bounds how many jobs with the same key are under way.
+type Concurrency struct {
+	Key  string // "" for none
+	Most int
+}
+
+// Bounds of a Concurrency.
+const (
+	longestConcurrencyKey = 200
+	mostConcurrency       = 10_000
+)
+
+func (c *Concurrency) check() error {
+	switch {
+	case *c == Concurrency{}:
+	case c.Key == "" || len(c.Key) > longestConcurrencyKey || strings.ContainsFunc(c.Key, unicode.IsControl):
+		return fault.Invalid("concurrency.key", "is a text of 1 to %d bytes without control characters, such as import", longestConcurrencyKey)
+	case c.Most < 1 || c.Most > mostConcurrency:
+		return fault.Invalid("concurrency.most", "is %d: 1 to %d fits", c.Most, mostConcurrency)
+	}
+	return nil
 }
 
 // Within narrows the switches of an earlier version by those of the current one. A
 // version never opens more than it was published with, and what the current one closes
-// is closed for all of them. By which methods it is called is a matter of its text.
+// is closed for all of them. By which methods it is called, and its concurrency, are matters of its text.
 func (s Switches) Within(current Switches) Switches {
 	s.Callers = s.Callers.within(current.Callers)
 	s.Secrets = s.Secrets && current.Secrets
@@ -177,6 +204,9 @@ func (n *Publication) check(scriptBytes int) error {
 		return fault.Invalid("keep", "is %d seconds: 0 to %d fits", int64(n.Keep.Seconds()), int64(LongestKeep.Seconds()))
 	}
 	if err := checkMethods(n.Methods); err != nil {
+		return err
+	}
+	if err := n.Concurrency.check(); err != nil {
 		return err
 	}
 	if strings.TrimSpace(n.Text) == "" {

@@ -99,10 +99,12 @@ func TestPublishRefuses(t *testing.T) {
 	}})
 	f.create(t, "ada")
 	for field, change := range map[string]func(*account.Publication){
-		"name":    func(p *account.Publication) { p.Name = "no/name" },
-		"callers": func(p *account.Publication) { p.Callers = "all" },
-		"keep":    func(p *account.Publication) { p.Keep = -time.Second },
-		"methods": func(p *account.Publication) { p.Methods = []string{"GET", "OPTIONS"} },
+		"name":             func(p *account.Publication) { p.Name = "no/name" },
+		"callers":          func(p *account.Publication) { p.Callers = "all" },
+		"keep":             func(p *account.Publication) { p.Keep = -time.Second },
+		"methods":          func(p *account.Publication) { p.Methods = []string{"GET", "OPTIONS"} },
+		"concurrency.key":  func(p *account.Publication) { p.Concurrency = account.Concurrency{Key: "a\nb", Most: 1} },
+		"concurrency.most": func(p *account.Publication) { p.Concurrency = account.Concurrency{Key: "a", Most: 10_001} },
 	} {
 		p := publication("x", "EMIT 1")
 		change(&p)

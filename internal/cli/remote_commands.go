@@ -83,6 +83,9 @@ func (c *console) publishRemotely(s *remoteSettings, account, file string, p acc
 	if len(p.Methods) > 0 {
 		body["methods"] = p.Methods
 	}
+	if limit := newConcurrencyJSON(p.Concurrency); limit != nil {
+		body["concurrency"] = limit
+	}
 	var published scriptJSON
 	err = client.Do(c.ctx, remote.Call{Method: remote.Put, Path: []string{"scripts", p.Name}, JSON: body}, &published)
 	var detailed *remote.DetailedError

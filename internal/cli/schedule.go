@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	accounts "ql/internal/account"
 	"ql/internal/remote"
 )
 
@@ -45,21 +46,24 @@ func (c *console) askSchedules(line *commands, account string, call remote.Call,
 
 // scheduleJSON is a schedule as commands show it.
 type scheduleJSON struct {
-	Name       string          `json:"name"`
-	Script     string          `json:"script"`
-	Every      string          `json:"every,omitempty"`
-	Cron       string          `json:"cron,omitempty"`
-	Zone       string          `json:"zone,omitempty"`
-	Jitter     string          `json:"jitter"`
-	Overlap    string          `json:"overlap"`
-	CatchUp    string          `json:"catch_up"`
-	PauseAfter int             `json:"pause_after"`
-	Input      json.RawMessage `json:"input,omitempty"`
-	PausedAt   *time.Time      `json:"paused_at"`
-	PausedBy   string          `json:"paused_by,omitempty"`
-	Failures   int             `json:"failures"`
-	Next       []time.Time     `json:"next"`
-	Last       *tickJSON       `json:"last"`
+	Name       string `json:"name"`
+	Script     string `json:"script"`
+	Every      string `json:"every,omitempty"`
+	Cron       string `json:"cron,omitempty"`
+	Zone       string `json:"zone,omitempty"`
+	Jitter     string `json:"jitter"`
+	Overlap    string `json:"overlap"`
+	CatchUp    string `json:"catch_up"`
+	PauseAfter int    `json:"pause_after"`
+
+	Concurrency *concurrencyJSON `json:"concurrency"`
+
+	Input    json.RawMessage `json:"input,omitempty"`
+	PausedAt *time.Time      `json:"paused_at"`
+	PausedBy string          `json:"paused_by,omitempty"`
+	Failures int             `json:"failures"`
+	Next     []time.Time     `json:"next"`
+	Last     *tickJSON       `json:"last"`
 }
 
 // tickJSON is what became of a tick.
@@ -137,15 +141,11 @@ func (k *scheduleSet) Run(c *console, line *commands) error {
 		body["input"] = json.RawMessage(k.Input)
 	}
 	if k.Concurrency != "" {
-		key, number, found := strings.Cut(k.Concurrency, "=")
-		most := 1
-		if found {
-			var err error
-			if most, err = strconv.Atoi(number); err != nil || most < 1 {
-				return usage("--concurrency: %q is no number from 1 on", number)
-			}
+		limit, err := parseConcurrency(k.Concurrency)
+		if err != nil {
+			return err
 		}
-		body["concurrency"] = map[string]any{"key": key, "most": most}
+		body["concurrency"] = newConcurrencyJSON(limit)
 	}
 	var s scheduleJSON
 	if err := c.askSchedules(line, k.Account, remote.Call{Method: remote.Put, Path: []string{k.Name}, JSON: body}, &s); err != nil {
@@ -154,6 +154,34 @@ func (k *scheduleSet) Run(c *console, line *commands) error {
 	c.showSchedule(&s, nil)
 	return nil
 }
+
+// parseConcurrency takes a key, or a key and a number such as shop=2.
+func parseConcurrency(text string) (c accounts.Concurrency, err error) {
+	key, number, found := strings.Cut(text, "=")
+	c = accounts.Concurrency{Key: key, Most: 1}
+	if found {
+		if c.Most, err = strconv.Atoi(number); err != nil || c.Most < 1 {
+			return c, usage("--concurrency: %q is no number from 1 on", number)
+		}
+	}
+	return c, nil
+}
+
+// concurrencyJSON bounds how many jobs with a key are under way.
+type concurrencyJSON struct {
+	Key  string `json:"key"`
+	Most int    `json:"most"`
+}
+
+// newConcurrencyJSON returns nil for none.
+func newConcurrencyJSON(c accounts.Concurrency) *concurrencyJSON {
+	if c.Key == "" {
+		return nil
+	}
+	return &concurrencyJSON{c.Key, c.Most}
+}
+
+func (c *concurrencyJSON) text() string { return fmt.Sprintf("%s=%d", c.Key, c.Most) }
 
 type scheduleList struct{ who }
 
@@ -212,6 +240,9 @@ func (c *console) showSchedule(s *scheduleJSON, ticks []tickJSON) {
 		row("when", s.when())
 		row("overlap", s.Overlap)
 		row("catch-up", s.CatchUp)
+		if s.Concurrency != nil {
+			row("concurrency", s.Concurrency.text())
+		}
 		if s.PausedAt != nil {
 			row("paused", "by "+s.PausedBy+", "+moment(*s.PausedAt))
 		}

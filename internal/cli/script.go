@@ -40,6 +40,8 @@ type scriptPublish struct {
 	Methods []string `name:"method" sep:"none" placeholder:"METHOD" help:"The methods by which it is called at an address of its own: GET, POST, PUT, PATCH or DELETE. May be given several times; all where left out."`
 	Keep    string   `default:"24h" placeholder:"TIME" help:"How long earlier versions are still answered, such as 24h, 7d or 0 (${default})."`
 	Secrets bool     `help:"Let it read the account's secrets for others than the owner and its keys."`
+
+	Concurrency string `placeholder:"KEY[=N]" help:"Let no more than N jobs with this key be under way at once (1). It is then called with mode async alone."`
 }
 
 // Run implements the command.
@@ -51,6 +53,11 @@ func (k *scriptPublish) Run(c *console, line *commands) error {
 	p := accounts.Publication{
 		Name: k.Name, Keep: keep,
 		Switches: accounts.Switches{Callers: accounts.Callers(k.Callers), Methods: k.Methods, Secrets: k.Secrets},
+	}
+	if k.Concurrency != "" {
+		if p.Concurrency, err = parseConcurrency(k.Concurrency); err != nil {
+			return err
+		}
 	}
 	if line.Script.Server != "" {
 		return c.publishRemotely(&line.Script.remoteSettings, k.Account, k.File, p)
@@ -133,17 +140,19 @@ func (c *console) notPublished(name string, errs source.Errors) error {
 
 // scriptJSON is a published script in a listing, as GET /v1/scripts shows it.
 type scriptJSON struct {
-	Name      string    `json:"name"`
-	Version   int64     `json:"version"`
-	Callers   string    `json:"callers"`
-	Methods   []string  `json:"methods"`
-	Secrets   bool      `json:"secrets"`
-	Hash      string    `json:"sha256"`
-	Published time.Time `json:"published_at"`
+	Name    string   `json:"name"`
+	Version int64    `json:"version"`
+	Callers string   `json:"callers"`
+	Methods []string `json:"methods"`
+	Secrets bool     `json:"secrets"`
+
+	Concurrency *concurrencyJSON `json:"concurrency"`
+	Hash        string           `json:"sha256"`
+	Published   time.Time        `json:"published_at"`
 }
 
 func newScriptJSON(p *accounts.Published) scriptJSON {
-	return scriptJSON{p.Name, p.Version, string(p.Callers), p.AllMethods(), p.Secrets, hex.EncodeToString(p.Hash[:]), p.Added}
+	return scriptJSON{p.Name, p.Version, string(p.Callers), p.AllMethods(), p.Secrets, newConcurrencyJSON(p.Concurrency), hex.EncodeToString(p.Hash[:]), p.Added}
 }
 
 type scriptList struct{ who }
@@ -268,6 +277,9 @@ func (c *console) showScript(s *shownScript) {
 		row("callers", s.Callers)
 		row("methods", shownMethods(s.Methods))
 		row("secrets", yesOrNo(s.Secrets))
+		if s.Concurrency != nil {
+			row("concurrency", s.Concurrency.text())
+		}
 		row("published", moment(s.Published))
 		for _, v := range s.Versions {
 			switch {

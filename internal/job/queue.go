@@ -104,10 +104,7 @@ type Task struct {
 // claimed, or may be, until they finish, pauses with them. One that comes when there are as many as it
 // allows is blocked: it is accepted, belongs to nobody, and is due when another has finished. They
 // go on in the order in which they were accepted.
-type Concurrency struct {
-	Key  string // "" for none
-	Most int
-}
+type Concurrency = account.Concurrency
 
 // Key is an idempotency key. It belongs to who calls: the account's owner, by
 // whatever credentials, one of its named keys, or the pages of one entry of its list.

@@ -127,13 +127,22 @@ func (s *Schedule) Check(now time.Time, shortest time.Duration) error {
 	return nil
 }
 
-// Key is the concurrency of the schedule's jobs: where they wait for each other, a key of the
+// Key is the concurrency of the schedule's jobs, whose script is published with one: that, where the
+// schedule has none. Where they wait for each other and there is none at all, it is a key of the
 // schedule's own, which no caller can name.
-func (s *Schedule) Key() job.Concurrency {
-	if s.Overlap == OverlapQueue && s.Concurrency.Key == "" {
-		return job.Concurrency{Key: "\x1fschedule " + s.Name, Most: 1}
+func (s *Schedule) Key(published job.Concurrency) job.Concurrency {
+	c := s.Concurrency
+	if c.Key == "" {
+		c = published
 	}
-	return s.Concurrency
+	switch {
+	case s.Overlap != OverlapQueue:
+		return c
+	case c.Key == "":
+		c.Key = "\x1fschedule " + s.Name
+	}
+	c.Most = 1
+	return c
 }
 
 // Begin has the schedule count from a moment on.

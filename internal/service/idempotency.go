@@ -61,7 +61,8 @@ func (s *Service) idempotencyKey(who caller, c Caller, q Query) *job.Key {
 		WebhookTrace bool              `json:",omitempty"`
 		Origin       int64             `json:",omitempty"`
 		Events       job.WebhookEvents `json:",omitempty"`
-	}{q.Convention, q.Async, script, request, q.Webhook, program.Name, program.Method, q.Input, q.Trace, q.WebhookTrace, q.origin, q.WebhookEvents})
+		Concurrency  job.Concurrency   `json:",omitzero"`
+	}{q.Convention, q.Async, script, request, q.Webhook, program.Name, program.Method, q.Input, q.Trace, q.WebhookTrace, q.origin, q.WebhookEvents, q.Concurrency})
 	k := &job.Key{Hash: sha256.Sum256([]byte(space + *q.Key)), Body: sha256.Sum256(body), Until: s.o.Clock().Add(keyTTL)}
 	if who.By == principal.ByOrigin {
 		k.Legacy = sha256.Sum256([]byte(*q.Key))

@@ -7,6 +7,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/engine"
+	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/principal"
 	"ql/internal/wire"
@@ -68,6 +69,28 @@ func (q *Query) calledName() string {
 		return q.Page.Target.Path
 	}
 	return q.programName()
+}
+
+// concurrency is that of the query's job: the one that it names, or else the one that its script is
+// published with.
+func (q *Query) concurrency() job.Concurrency {
+	if q.Concurrency.Key == "" && q.published != nil {
+		return q.published.Concurrency
+	}
+	return q.Concurrency
+}
+
+// checkConcurrency checks that the caller may have jobs wait for the query's, and that the query's may
+// wait for others. All jobs of an account share keys, so who does not act for its owner names none:
+// the owner's could wait for theirs.
+func (q *Query) checkConcurrency(trusted bool) error {
+	if q.Concurrency.Key != "" && !trusted {
+		return fault.Invalid("options.concurrency", "is for the account's owner and its keys: leave the field out")
+	}
+	if !q.Async && q.concurrency().Key != "" {
+		return fault.Invalid("mode", `is sync, and the script is published with a concurrency: its jobs may have to wait for each other. Call it by POST /v1/query with "mode": "async"`)
+	}
+	return nil
 }
 
 // Query runs a script. A script that fails is an answer, not an error.
@@ -146,6 +169,9 @@ func (s *Service) answer(ctx context.Context, who caller, c Caller, q Query, a A
 		a.Callers = q.published.Callers
 	}
 	if err := checkKey(q.Key); err != nil {
+		return a, err
+	}
+	if err := q.checkConcurrency(a.Trusted); err != nil {
 		return a, err
 	}
 	spent, err := s.o.Usage.Begin(ctx, who.Account.ID, limits)

@@ -264,7 +264,7 @@ func (s *Service) startScheduled(ctx context.Context, a account.Account, one *sc
 		Summary: job.Summary{
 			ID: x.ID, Account: a.ID, Mode: job.Async, Convention: q.Convention, Credential: principal.BySchedule, ProgramName: q.programName(), Created: x.Spec.Started,
 		},
-		Account: a, Limits: limits, Spec: x.Spec, Program: program, Opened: x, Call: call, Concurrency: one.Key(),
+		Account: a, Limits: limits, Spec: x.Spec, Program: program, Opened: x, Call: call, Concurrency: one.Key(q.concurrency()),
 	}, func(ctx context.Context, t *job.Task, m member.Member) (job.Lease, bool, error) {
 		l, stored, err := settle(ctx, t, m)
 		if stored {

@@ -32,7 +32,7 @@ type ScriptListing struct {
 
 func scriptEntry(p *account.Published) wire.ScriptEntry {
 	return wire.ScriptEntry{
-		Name: p.Name, Version: p.Version, Callers: string(p.Callers), Methods: p.AllMethods(), Secrets: p.Secrets,
+		Name: p.Name, Version: p.Version, Callers: string(p.Callers), Methods: p.AllMethods(), Secrets: p.Secrets, Concurrency: wire.Concurrency(p.Concurrency),
 		Hash: hex.EncodeToString(p.Hash[:]), PublishedAt: p.Added, Until: p.Until,
 	}
 }
@@ -77,7 +77,7 @@ func (s *Service) PublishScript(ctx context.Context, c Caller, p *Credentials, n
 	}
 	published, created, err := s.o.Scripts.PublishScript(s.acting(ctx, c, &owner.Principal), owner.Account, account.Publication{
 		Name: name, Text: n.Text, Schema: schema, Keep: keep,
-		Switches: account.Switches{Callers: cmp.Or(account.Callers(n.Callers), account.CallersKeys), Methods: n.Methods, Secrets: n.Secrets},
+		Switches: account.Switches{Callers: cmp.Or(account.Callers(n.Callers), account.CallersKeys), Methods: n.Methods, Secrets: n.Secrets, Concurrency: account.Concurrency(n.Concurrency)},
 	})
 	if err != nil {
 		return a, err

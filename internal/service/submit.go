@@ -70,7 +70,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 		Summary: job.Summary{
 			ID: id, Account: who.Account.ID, Mode: job.Async, Convention: q.Convention, Credential: who.By, KeyID: who.Key.ID, ProgramName: q.programName(), Created: x.Spec.Started,
 		},
-		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, WebhookTrace: q.WebhookTrace, WebhookEvents: q.WebhookEvents, Key: s.idempotencyKey(who, c, q), Call: s.call(x, &q), Concurrency: q.Concurrency,
+		Account: who.Account, Limits: l, Spec: x.Spec, Program: program, Opened: x, Webhook: q.Webhook, WebhookTrace: q.WebhookTrace, WebhookEvents: q.WebhookEvents, Key: s.idempotencyKey(who, c, q), Call: s.call(x, &q), Concurrency: q.concurrency(),
 	})
 	if err != nil {
 		return a, unknownOutcome(submitError(err, l), id, q.Key != nil)

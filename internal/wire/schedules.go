@@ -172,14 +172,7 @@ func appendSchedule(dst []byte, s *Schedule) []byte {
 	dst = appendTextField(dst, "overlap", s.Overlap)
 	dst = appendTextField(dst, "catch_up", s.CatchUp)
 	dst = appendNumber(dst, "pause_after", int64(s.PauseAfter))
-	dst = appendName(dst, "concurrency")
-	if s.Concurrency.Key == "" {
-		dst = append(dst, "null"...)
-	} else {
-		dst = append(dst, `{"key":`...)
-		dst = appendText(dst, s.Concurrency.Key)
-		dst = append(appendNumber(dst, "most", int64(s.Concurrency.Most)), '}')
-	}
+	dst = appendConcurrency(dst, s.Concurrency)
 	dst = appendTime(appendName(dst, "set_at"), s.SetAt)
 	dst = appendOptionalTime(appendName(dst, "paused_at"), s.PausedAt)
 	dst = appendTextOrNull(dst, "paused_by", s.PausedBy)
@@ -194,6 +187,16 @@ func appendSchedule(dst []byte, s *Schedule) []byte {
 		return append(dst, "null"...)
 	}
 	return appendTick(dst, s.Last)
+}
+
+func appendConcurrency(dst []byte, c Concurrency) []byte {
+	dst = appendName(dst, "concurrency")
+	if c.Key == "" {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, `{"key":`...)
+	dst = appendText(dst, c.Key)
+	return append(appendNumber(dst, "most", int64(c.Most)), '}')
 }
 
 // AppendTicks appends the answer of GET /v1/schedules/{name}/ticks. Next is where the following page

@@ -13,10 +13,12 @@ type NewScript struct {
 	Methods []string // nil where they were left out
 	Secrets bool
 	Keep    int64 // seconds; negative where it was left out
-	Shape   Shape
+	// Concurrency is that of its jobs, the zero one where it was left out.
+	Concurrency Concurrency
+	Shape       Shape
 }
 
-var newScriptFields = []string{"text", "callers", "methods", "secrets", "keep"}
+var newScriptFields = []string{"text", "callers", "methods", "secrets", "keep", "concurrency"}
 
 // Within checks a script against limits narrower than those it was decoded under.
 func (n *NewScript) Within(l Limits) error {
@@ -86,6 +88,8 @@ func (n *NewScript) decode(top node) *Refusal {
 			}
 		case "keep":
 			n.Keep, r = seconds("keep", value)
+		case "concurrency":
+			n.Concurrency, r = decodeConcurrency("concurrency", value)
 		default:
 			r = unknown(bodyField, name, newScriptFields)
 		}
@@ -119,6 +123,7 @@ type ScriptEntry struct {
 	Callers     string
 	Methods     []string
 	Secrets     bool
+	Concurrency Concurrency
 	Hash        string // in hexadecimal digits
 	PublishedAt time.Time
 	Until       time.Time // when an earlier version ends; zero for the current one
@@ -155,6 +160,7 @@ func appendScriptEntry(dst []byte, s *ScriptEntry) []byte {
 	}
 	dst = append(dst, ']')
 	dst = strconv.AppendBool(appendName(dst, "secrets"), s.Secrets)
+	dst = appendConcurrency(dst, s.Concurrency)
 	dst = appendTextField(dst, "sha256", s.Hash)
 	return appendTime(appendName(dst, "published_at"), s.PublishedAt)
 }
@@ -202,7 +208,7 @@ func (s *Script) AppendJSON(dst []byte) []byte {
 
 // Size is about how many bytes AppendJSON appends, and no fewer.
 func (s *Script) Size() int64 {
-	const entry, version = 1 << 10, 128
+	const entry, version = 2 << 10, 128
 	n := int64(entry + version*len(s.Versions) + len(s.Schema))
 	if !utf8.ValidString(s.Text) {
 		return n + 6*int64(len(s.Text))

@@ -14,6 +14,8 @@ func TestDecodeNewScript(t *testing.T) {
 		`{"text":"EMIT 1"}`: {Text: "EMIT 1", Keep: -1},
 		`{"keep":0,"secrets":true,"methods":["GET","POST"],"callers":"anyone","text":""}`: {Callers: "anyone", Methods: []string{"GET", "POST"}, Secrets: true},
 		`{"text":"a","secrets":false,"keep":2147483647}`:                                  {Text: "a", Keep: 1<<31 - 1},
+		`{"text":"a","concurrency":{"key":"shop","most":2}}`:                              {Text: "a", Keep: -1, Concurrency: Concurrency{Key: "shop", Most: 2}},
+		`{"text":"a","concurrency":{"key":"shop"}}`:                                       {Text: "a", Keep: -1, Concurrency: Concurrency{Key: "shop", Most: 1}},
 	} {
 		got, err := DecodeNewScript([]byte(body), Limits{})
 		if err != nil {
@@ -26,17 +28,19 @@ func TestDecodeNewScript(t *testing.T) {
 		}
 	}
 	for body, want := range map[string]string{
-		`{}`:                        `text: is missing: the script, a text, fits`,
-		`{"text":null}`:             `text: is null: a text fits`,
-		`{"text":"","callers":""}`:  `callers: is empty: keys, domains or anyone fits, or leave the field out`,
-		`{"text":"","methods":[]}`:  `methods: is empty, and nobody could call the script: a list such as ["GET", "POST"] fits, or leave the field out for all`,
-		`{"text":"","methods":[1]}`: `methods[0]: is a number: a text fits`,
-		`{"text":"","secrets":"y"}`: `secrets: is a text: true or false fits`,
-		`{"text":"","keep":-1}`:     `keep: is "-1": a whole number of seconds from 0 to 2592000, which is 30 days, fits, or leave the field out`,
-		`{"text":"","keep":1.5}`:    `keep: is "1.5": a whole number of seconds from 0 to 2592000, which is 30 days, fits, or leave the field out`,
-		`{"text":"","keep":"24h"}`:  `keep: is a text: a whole number of seconds from 0 to 2592000, which is 30 days, fits, or leave the field out`,
-		`{"text":"","key":1}`:       `key: is no known field: text, callers, methods, secrets or keep would fit`,
-		`[]`:                        `body: is a list: an object fits`,
+		`{}`:                                             `text: is missing: the script, a text, fits`,
+		`{"text":null}`:                                  `text: is null: a text fits`,
+		`{"text":"","callers":""}`:                       `callers: is empty: keys, domains or anyone fits, or leave the field out`,
+		`{"text":"","methods":[]}`:                       `methods: is empty, and nobody could call the script: a list such as ["GET", "POST"] fits, or leave the field out for all`,
+		`{"text":"","methods":[1]}`:                      `methods[0]: is a number: a text fits`,
+		`{"text":"","secrets":"y"}`:                      `secrets: is a text: true or false fits`,
+		`{"text":"","keep":-1}`:                          `keep: is "-1": a whole number of seconds from 0 to 2592000, which is 30 days, fits, or leave the field out`,
+		`{"text":"","keep":1.5}`:                         `keep: is "1.5": a whole number of seconds from 0 to 2592000, which is 30 days, fits, or leave the field out`,
+		`{"text":"","keep":"24h"}`:                       `keep: is a text: a whole number of seconds from 0 to 2592000, which is 30 days, fits, or leave the field out`,
+		`{"text":"","key":1}`:                            `key: is no known field: text, callers, methods, secrets, keep or concurrency would fit`,
+		`{"text":"","concurrency":2}`:                    `concurrency: is a number: an object fits`,
+		`{"text":"","concurrency":{"key":"a","most":0}}`: `concurrency.most: is "0": a whole number from 1 to 10000 fits, or leave the field out`,
+		`[]`: `body: is a list: an object fits`,
 	} {
 		_, err := DecodeNewScript([]byte(body), Limits{})
 		if err == nil || err.Error() != want {
@@ -56,7 +60,7 @@ func TestDecodeNewScript(t *testing.T) {
 func TestScriptSize(t *testing.T) {
 	for _, text := range []string{"", "EMIT 1\n", strings.Repeat("\x01\"\\\n\t\x7f", 1000), strings.Repeat("ä\U0001f600", 1000), "\xff\xfe", strings.Repeat("\xff", 1000)} {
 		s := Script{Text: text, Schema: Raw(`{"a":1}`), ScriptEntry: ScriptEntry{
-			Name: strings.Repeat("n", 64), Version: 1 << 62, Callers: "domains", Methods: []string{"GET", "POST", "PUT", "PATCH", "DELETE"},
+			Name: strings.Repeat("n", 64), Version: 1 << 62, Callers: "domains", Methods: []string{"GET", "POST", "PUT", "PATCH", "DELETE"}, Concurrency: Concurrency{Key: strings.Repeat("\"", 200), Most: 10_000},
 			Hash: strings.Repeat("f", 64), PublishedAt: time.Unix(1, 123456000), Until: time.Unix(1, 123456000),
 		}}
 		for range 100 {

@@ -59,6 +59,9 @@ func (w *Worker) task(s *Submission, now time.Time) (*job.Task, error) {
 	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, WebhookTrace: s.WebhookTrace, WebhookEvents: s.WebhookEvents, Key: s.Key, Call: s.Call, Untraced: s.Spec.Trace != wire.TraceFull, Concurrency: s.Concurrency}
 	if !w.o.Unlimited {
 		t.MostPrograms, t.MostBlocked = s.Limits.SuspendedBytes, s.Limits.Queued
+		if !s.Spec.Owner { // visitors leave a quarter
+			t.MostBlocked -= t.MostBlocked / 4
+		}
 	}
 	if t.Spec, err = w.o.Sealer.Seal(s.Account.ID, sealName(sealTask, s.Summary.ID), spec); err != nil {
 		return nil, err

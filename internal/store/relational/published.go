@@ -11,12 +11,12 @@ import (
 )
 
 // publishedColumns are those of listings, before what may be large.
-const publishedColumns = "name, version, hash, callers, methods, secrets, added, ends"
+const publishedColumns = "name, version, hash, callers, methods, secrets, added, ends, concurrency_key, concurrency_most"
 
 func readPublished(id account.ID, r row) account.Published {
 	p := account.Published{
 		Account: id, Name: r.text(0), Version: r.int(1),
-		Switches: account.Switches{Callers: account.Callers(r.text(3)), Secrets: r.bool(5)},
+		Switches: account.Switches{Callers: account.Callers(r.text(3)), Secrets: r.bool(5), Concurrency: account.Concurrency{Key: r.text(8), Most: int(r.int(9))}},
 		Added:    r.time(6), Until: r.time(7),
 	}
 	if methods := r.text(4); methods != "" {
@@ -56,16 +56,16 @@ func (t tx) publish(p account.Published, ends time.Time, most account.PublishedL
 	p.Until = time.Time{}
 	if found && current.Hash == p.Hash {
 		p.Version, p.Added = current.Version, current.Added
-		_, err = t.exec("UPDATE published_scripts SET callers = ?, methods = ?, secrets = ?, bytes = ?, schema = ?, text = ? WHERE account = ? AND name = ? AND ends IS NULL",
-			string(p.Callers), methods, p.Secrets, p.Weight(), p.Schema, p.Text, id, p.Name)
+		_, err = t.exec("UPDATE published_scripts SET callers = ?, methods = ?, secrets = ?, concurrency_key = ?, concurrency_most = ?, bytes = ?, schema = ?, text = ? WHERE account = ? AND name = ? AND ends IS NULL",
+			string(p.Callers), methods, p.Secrets, p.Concurrency.Key, p.Concurrency.Most, p.Weight(), p.Schema, p.Text, id, p.Name)
 	} else {
 		p.Version = current.Version + 1
 		if _, err := t.exec("UPDATE published_scripts SET ends = ? WHERE account = ? AND name = ? AND ends IS NULL", ends.UnixMicro(), id, p.Name); err != nil {
 			return p, false, err
 		}
-		_, err = t.exec(`INSERT INTO published_scripts (account, name, version, hash, callers, methods, secrets, added, bytes, schema, text)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			id, p.Name, p.Version, p.Hash[:], string(p.Callers), methods, p.Secrets, p.Added.UnixMicro(), p.Weight(), p.Schema, p.Text)
+		_, err = t.exec(`INSERT INTO published_scripts (account, name, version, hash, callers, methods, secrets, concurrency_key, concurrency_most, added, bytes, schema, text)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			id, p.Name, p.Version, p.Hash[:], string(p.Callers), methods, p.Secrets, p.Concurrency.Key, p.Concurrency.Most, p.Added.UnixMicro(), p.Weight(), p.Schema, p.Text)
 	}
 	if err != nil {
 		return p, false, err
@@ -122,7 +122,7 @@ func (s Accounts) PublishedScript(ctx context.Context, id account.ID, name strin
 			found, err := t.one("SELECT "+publishedColumns+", schema, text FROM published_scripts WHERE account = ? AND name = ? AND ends IS NULL", func(r row) {
 				p = readPublished(id, r)
 				if version == 0 || version == p.Version {
-					p.Schema, p.Text = r.text(8), r.text(9)
+					p.Schema, p.Text = r.text(10), r.text(11)
 				}
 			}, int64(id), name)
 			if err == nil && !found {
@@ -134,7 +134,7 @@ func (s Accounts) PublishedScript(ctx context.Context, id account.ID, name strin
 			current := p.Switches
 			found, err = t.one("SELECT "+publishedColumns+", schema, text FROM published_scripts WHERE account = ? AND name = ? AND version = ?", func(r row) {
 				p = readPublished(id, r)
-				p.Schema, p.Text = r.text(8), r.text(9)
+				p.Schema, p.Text = r.text(10), r.text(11)
 				p.Switches = p.Within(current)
 			}, int64(id), name, version)
 			if err == nil && !found {

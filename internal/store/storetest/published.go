@@ -43,6 +43,7 @@ func testPublished(t *testing.T, s Stores) {
 	}
 	first := script(ada.ID, "cart", "EMIT 1\n")
 	first.Schema, first.Methods, first.Secrets = `{"type":"object"}`, []string{"GET", "POST"}, true
+	first.Concurrency = account.Concurrency{Key: "imports", Most: 2}
 	missing(ada.ID, "cart", 0)
 	got, created, err := s.Accounts.Publish(t.Context(), first, noon, account.PublishedLimits{})
 	must(t, err)
@@ -60,7 +61,7 @@ func testPublished(t *testing.T, s Stores) {
 	// The same text again: the same version, with other switches.
 	again := first
 	again.Added = noon.Add(time.Hour)
-	again.Methods, again.Callers = nil, account.CallersAnyone
+	again.Methods, again.Callers, again.Concurrency = nil, account.CallersAnyone, account.Concurrency{Key: "carts", Most: 1}
 	got, created, err = s.Accounts.Publish(t.Context(), again, again.Added, account.PublishedLimits{})
 	must(t, err)
 	again.Added = noon

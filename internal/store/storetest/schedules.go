@@ -130,7 +130,7 @@ func testSchedules(t *testing.T, s Stores) {
 // scheduled returns the task of a schedule's job with a number.
 func scheduled(one *schedule.Schedule, n int) *job.Task {
 	task := task(one.Account, n)
-	task.Call.Schedule, task.Concurrency = one.Name, one.Key()
+	task.Call.Schedule, task.Concurrency = one.Name, one.Key(job.Concurrency{})
 	return task
 }
 
