@@ -87,8 +87,9 @@ RACELESS := bench/.*|e2e|editors|internal/(archtest|attacktest|crashtest|doctest
 .PHONY: race
 race: ## run the tests under the race detector
 	tools/need gcc build-essential
-	packages=$$(go list ./... | grep -vxE 'ql/($(RACELESS))'); \
-	CGO_ENABLED=1 go test -race -gcflags=modernc.org/...=-race=false -gcflags=github.com/tetratelabs/...=-race=false -short -count=1 -timeout 20m $$packages
+	packages=$$(go list ./... | grep -vxE 'ql/($(RACELESS))'); reports=$$(mktemp -d); trap 'rm -rf "$$reports"' EXIT; \
+	GORACE="log_path=$$reports/race" CGO_ENABLED=1 go test -race -gcflags=modernc.org/...=-race=false -gcflags=github.com/tetratelabs/...=-race=false -short -count=1 -timeout 20m $$packages || \
+	{ grep -hsE 'DATA RACE|by goroutine|created at|^  ql/|^      .*/(internal|lang|cmd)/' "$$reports"/race.*; exit 1; } # last, and without the frames of others
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (10s)
