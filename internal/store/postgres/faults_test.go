@@ -1,0 +1,310 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"ql/internal/fault"
+	"ql/internal/store/relational"
+)
+
+// fate is what becomes of a message.
+type fate int
+
+const (
+	passes   fate = iota
+	vanishes      // it does not reach the server
+	unheard       // it is answered, and the answer does not come back
+	late          // it reaches the server after its sender has given up
+	fates
+)
+
+// line is a connection to the server on which some commits have a fate of their own.
+type line struct {
+	net.Conn
+	faults *lineFaults
+	cut    atomic.Bool
+	held   sync.WaitGroup // until the raw connection may be closed
+}
+
+// lineFaults are those of all connections of a store.
+type lineFaults struct {
+	share float64 // of commits that do not pass
+	met   [fates]atomic.Int64
+	all   sync.WaitGroup // what still goes on behind a line that was cut
+
+	mu    sync.Mutex
+	sends []func() // messages that are late
+}
+
+// sendLate sends the messages that are late, and returns when they are answered.
+func (f *lineFaults) sendLate() {
+	f.mu.Lock()
+	sends := f.sends
+	f.sends = nil
+	f.mu.Unlock()
+	for _, send := range sends {
+		send()
+	}
+}
+
+func (f *lineFaults) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	raw, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	return &line{Conn: raw, faults: f}, err
+}
+
+func (l *line) Write(b []byte) (int, error) {
+	if l.cut.Load() {
+		return 0, io.ErrClosedPipe
+	}
+	// A commit is late until the writer asks whether it was done, or until it has asked.
+	asks := bytes.Contains(b, []byte("number = number + 1")) && rand.IntN(2) == 0
+	if asks || bytes.Contains(b, []byte("BEGIN")) {
+		l.faults.sendLate()
+	}
+	if !bytes.Contains(b, []byte("COMMIT")) || rand.Float64() >= l.faults.share {
+		return l.Conn.Write(b)
+	}
+	what := fate(1 + rand.IntN(int(fates)-1))
+	l.faults.met[what].Add(1)
+	l.cut.Store(true)
+	l.faults.all.Add(1)
+	l.held.Add(1)
+	message := bytes.Clone(b)
+	done := func() {
+		l.held.Done()
+		l.faults.all.Done()
+	}
+	switch what {
+	case unheard:
+		defer done()
+		if _, err := l.Conn.Write(message); err == nil {
+			_, _ = l.Conn.Read(make([]byte, 1)) // it is done by then, or has failed
+		}
+	case late:
+		l.faults.mu.Lock()
+		l.faults.sends = append(l.faults.sends, func() {
+			defer done()
+			if _, err := l.Conn.Write(message); err == nil {
+				_, _ = l.Conn.Read(make([]byte, 1))
+			}
+		})
+		l.faults.mu.Unlock()
+	default:
+		done()
+	}
+	return len(b), nil
+}
+
+func (l *line) Read(b []byte) (int, error) {
+	if l.cut.Load() {
+		return 0, io.EOF
+	}
+	return l.Conn.Read(b)
+}
+
+func (l *line) Close() error {
+	l.cut.Store(true)
+	go func() {
+		l.held.Wait()
+		_ = l.Conn.Close()
+	}()
+	return nil
+}
+
+// tally is a table in which each change of a test leaves a row.
+func tally(t *testing.T, s *Store) (add func(n int64) error, count func() map[int64]int) {
+	t.Helper()
+	ctx := context.Background()
+	exec := func(sql string) {
+		t.Helper()
+		if err := s.writer.conn.run(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("CREATE TABLE tally (n BIGINT NOT NULL)")
+	t.Cleanup(func() { exec("DROP TABLE tally") })
+	add = func(n int64) error {
+		return s.Write(ctx, func(relational.Tx) error {
+			_, err := s.writer.conn.Exec(ctx, "INSERT INTO tally (n) VALUES (?)", []any{n})
+			return err
+		})
+	}
+	return add, func() map[int64]int {
+		rows := map[int64]int{}
+		if err := s.writer.conn.Query(ctx, "SELECT n FROM tally", nil, func(r relational.Row) bool {
+			rows[r.Int(0)]++
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+}
+
+func full() bool { return os.Getenv("QL_PROMISES") == "1" }
+
+// TestPromiseLostCommits drops commits, and the answers to them, and lets some reach the server when nobody
+// waits for them any more: a change that is said to be done is there once, one that has failed is not, and
+// none is there twice.
+func TestPromiseLostCommits(t *testing.T) {
+	changes, writers := int64(400), 4
+	if full() {
+		changes, writers = 30_000, 8
+	}
+	s := openTest(t, Options{Readers: 2})
+	add, count := tally(t, s)
+	faults := &lineFaults{share: 0.2}
+	dial := s.config.DialFunc
+	s.config.DialFunc = faults.dial
+	_ = s.writer.conn.close() // so that the next has faults
+
+	var next atomic.Int64
+	outcomes := make([]error, changes)
+	var all sync.WaitGroup
+	for range writers {
+		all.Go(func() {
+			for n := next.Add(1) - 1; n < changes; n = next.Add(1) - 1 {
+				outcomes[n] = add(n)
+			}
+		})
+	}
+	all.Wait()
+	faults.sendLate()
+	faults.all.Wait()
+	s.config.DialFunc = dial
+	_ = s.writer.conn.close()
+	if err := s.writer.connected(); err != nil {
+		t.Fatal(err)
+	}
+
+	rows := count()
+	done, failed, open := 0, 0, 0
+	for n, err := range outcomes {
+		there := rows[int64(n)]
+		switch {
+		case err == nil:
+			done++
+			if there != 1 {
+				t.Errorf("change %d was said to be done, and is there %d times", n, there)
+			}
+		case fault.Is(err, fault.StorageUnavailable):
+			failed++
+			if there != 0 {
+				t.Errorf("change %d was said to have failed, and is there %d times: %v", n, there, err)
+			}
+		case fault.Is(err, fault.OutcomeUnknown):
+			open++
+			if there > 1 {
+				t.Errorf("change %d is there %d times", n, there)
+			}
+		default:
+			t.Errorf("change %d: %v", n, err)
+		}
+	}
+	for f := vanishes; f < fates; f++ {
+		if faults.met[f].Load() == 0 {
+			t.Errorf("no commit had fate %d", f)
+		}
+	}
+	if open > 0 { // the server was there all the time
+		t.Errorf("%d changes came to nobody knows what", open)
+	}
+	t.Logf("%d changes, of whose commits %d were lost, %d unheard and %d late: %d done, %d failed", changes,
+		faults.met[vanishes].Load(), faults.met[unheard].Load(), faults.met[late].Load(), done, failed)
+}
+
+// TestPromiseConflicts has the server refuse some statements and some commits as it refuses those that stand in
+// the way of others: all are done in the end, and each once.
+func TestPromiseConflicts(t *testing.T) {
+	changes := int64(400)
+	if full() {
+		changes = 10_000
+	}
+	s := openTest(t, Options{Readers: 2})
+	add, count := tally(t, s)
+	ctx := context.Background()
+	for _, sql := range []string{
+		`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF random() < 0.05 THEN RAISE EXCEPTION 'in the way' USING ERRCODE = (ARRAY['40001', '40P01'])[1 + floor(random() * 2)::int]; END IF;
+			RETURN NEW;
+		END $$`,
+		"CREATE TRIGGER refused BEFORE INSERT ON tally FOR EACH ROW EXECUTE FUNCTION refuse()",
+		"CREATE CONSTRAINT TRIGGER refused_late AFTER INSERT ON tally DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()",
+	} {
+		if err := s.writer.conn.run(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if err := s.writer.conn.run(ctx, "DROP FUNCTION refuse CASCADE"); err != nil {
+			t.Error(err)
+		}
+	})
+	var next atomic.Int64
+	var all sync.WaitGroup
+	errs := make(chan error, 4)
+	for range cap(errs) {
+		all.Go(func() {
+			for n := next.Add(1) - 1; n < changes; n = next.Add(1) - 1 {
+				if err := add(n); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	close(errs)
+	for err := range errs {
+		t.Error(err)
+	}
+	rows := count()
+	for n := range changes {
+		if rows[n] != 1 {
+			t.Errorf("change %d is there %d times", n, rows[n])
+		}
+	}
+}
+
+// TestServerRestarts ends all connections of a store, as a server does that is started again: reads and writes
+// that come afterwards find it.
+func TestServerRestarts(t *testing.T) {
+	s := openTest(t, Options{Readers: 2})
+	add, count := tally(t, s)
+	ctx := context.Background()
+	read := func() error { _, err := s.Members().List(ctx); return err }
+	for n := range int64(10) {
+		if err := errors.Join(add(n), read()); err != nil {
+			t.Fatal(err)
+		}
+		config := s.config.Copy()
+		c, err := connect(ctx, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.run(ctx, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(add(10), read()); err != nil {
+		t.Fatal(err)
+	}
+	rows := count()
+	for n := range int64(11) {
+		if rows[n] != 1 {
+			t.Errorf("change %d is there %d times", n, rows[n])
+		}
+	}
+}
