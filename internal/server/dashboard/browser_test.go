@@ -30,6 +30,8 @@ import (
 	"ql/internal/account"
 	"ql/internal/apptest"
 	"ql/internal/config"
+	"ql/internal/mail"
+	"ql/internal/mail/mailtest"
 	"ql/internal/operator"
 	"ql/internal/programtest"
 	"ql/internal/resource/machines/sshtest"
@@ -67,9 +69,21 @@ func TestInBrowser(t *testing.T) {
 		http.Error(w, r.URL.Query().Get("say"), http.StatusGone)
 	}))
 	t.Cleanup(echo.Close)
+	post := mailtest.Start(t, mailtest.Options{NoTLS: true})
+	post.OnRecipient = func(to string) error {
+		switch {
+		case strings.HasPrefix(to, "nobody"):
+			return mailtest.Refusal(550, "no such user")
+		case strings.HasPrefix(to, "later"):
+			return mailtest.Refusal(451, "come back later")
+		}
+		return nil
+	}
 	dev := apptest.Boot(t, func(s *config.Settings) {
 		port := uint16(echo.Listener.Addr().(*net.TCPAddr).Port)
 		s.EgressNetworks, s.EgressPorts, s.EgressHTTP = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, []uint16{uint16(host.Port), port}, true
+		s.MailServer = &mail.Server{Host: post.Host, Port: post.Port, TLS: mail.TLSNone}
+		s.MailFrom = &mail.Address{Name: "Service", Local: "ql", Domain: "service.example"}
 	})
 	t.Cleanup(host.Stop)
 	production.Account("ada", account.Unlimited)

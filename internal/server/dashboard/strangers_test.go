@@ -84,11 +84,14 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 		count("svg", v.try(http.MethodPut, fmt.Sprintf("/v1/files/hostile/%d.svg", i), `<svg xmlns="http://www.w3.org/2000/svg">`+text+`<script>top.pwned=1;parent.pwned=1</script></svg>`))
 		count("link", v.try(http.MethodPost, "/v1/shares", fmt.Sprintf(`{"path":"/hostile/%d.svg","name":%s}`, i, quoted(flat))))
 		count("script", v.try(http.MethodPut, fmt.Sprintf("/v1/scripts/hostile-%d", i), `{"text":`+quoted("EMIT "+quoted(text))+`}`))
+		count("schedule", v.try(http.MethodPut, fmt.Sprintf("/v1/schedules/hostile-%d", i), fmt.Sprintf(`{"script":"hostile-%d","every":"9d","input":{"a":%s},"concurrency":{"key":%s,"most":1}}`, i, quoted(text), quoted("key "+strings.ReplaceAll(text, "\n", " ")))))
+		v.run("MAIL TO \"nobody@example.com\" SUBJECT " + quoted("hostile "+strings.ReplaceAll(text, "\n", " ")) + " TEXT \"x\" ATTACH [{path: \"/hostile/" + fmt.Sprint(i) + ".svg\", name: " + quoted(flat) + "}]")
 		// Names of these are plain.
 		for _, name := range []struct{ method, path, body string }{
 			{http.MethodPut, "/v1/secrets/" + url.PathEscape(text), `{"value":"x"}`}, {http.MethodPost, "/v1/keys", `{"name":` + quoted(text) + `,"scopes":["run"]}`},
 			{http.MethodPost, "/v1/domains", `{"domain":` + quoted(text) + `}`}, {http.MethodPost, "/v1/sites/main/domains", `{"domain":` + quoted(text) + `}`},
 			{http.MethodPut, "/v1/machines/" + url.PathEscape(text), `{"kind":"wasm","module":"/x.wasm"}`}, {http.MethodPost, "/v1/databases/" + url.PathEscape(text) + "/query", `{"write":true,"sql":"CREATE TABLE x (a)"}`}, {http.MethodPut, "/v1/scripts/" + url.PathEscape(text), `{"text":"EMIT 1"}`},
+			{http.MethodPut, "/v1/schedules/" + url.PathEscape(text), fmt.Sprintf(`{"script":"hostile-%d","every":"9d"}`, i)},
 		} {
 			if v.try(name.method, name.path, name.body) {
 				v.Errorf("%s %s takes %s", name.method, name.path, text)
@@ -111,7 +114,7 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 		table := fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s TEXT, id INTEGER PRIMARY KEY); INSERT INTO %s (%s) VALUES (%s);", column(text), column(text), column(text), column(text), "'"+strings.ReplaceAll(text, "'", "''")+"'")
 		count("table", v.try(http.MethodPost, "/v1/databases/main/query", `{"write":true,"sql":`+quoted(table)+`}`))
 	}
-	for kind, least := range map[string]int{"file": 1, "folder": 1, "svg": len(texts), "link": 1, "script": len(texts), "table": len(texts)} {
+	for kind, least := range map[string]int{"file": 1, "folder": 1, "svg": len(texts), "link": 1, "script": len(texts), "schedule": 1, "table": len(texts)} {
 		if kept[kind] < least {
 			v.Errorf("of %d texts %d became a %s", len(texts), kept[kind], kind)
 		}
@@ -139,7 +142,7 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 		{"inbox?to=hostile", first}, {"inbox?to=" + url.QueryEscape(first), "Nothing"},
 		{"files/hostile", ".svg"}, {"files/" + url.PathEscape(first), "cannot be used"}, {"links", "Links"},
 		{"databases", "Databases"}, {"databases/main", "Tables"}, {"settings/keys", "Keys"}, {"settings/secrets", "Secrets"},
-		{"machines", "hostile"}, {"sites", "Own domains"}, {"usage", "Running time"}, {"settings/scripts", "Scripts"}, {"settings/domains", "Domains"}, {"settings/log", "Who did what"}, {"sign-in?next=javascript:pwned=1", "Overview"},
+		{"machines", "hostile"}, {"schedules", "hostile-0"}, {"schedules?name=" + url.QueryEscape(first), "Schedules"}, {"mails", "hostile"}, {"mails?id=" + url.QueryEscape(first), "Mails"}, {"sites", "Own domains"}, {"usage", "Running time"}, {"settings/scripts", "Scripts"}, {"settings/domains", "Domains"}, {"settings/log", "Who did what"}, {"sign-in?next=javascript:pwned=1", "Overview"},
 		{"sign-in?next=" + url.QueryEscape("/app/../files/x"), "Overview"}, {"sign-in?next=" + url.QueryEscape("/app/../..//127.0.0.1:9/"), "Overview"}, {"sign-in?next=" + url.QueryEscape("/app/%2e%2e/x"), "Overview"}, {url.PathEscape(first), ""},
 		{"reset/" + url.PathEscape(first), "password"}, {"welcome/" + url.PathEscape(first), "account"},
 	} {
@@ -188,6 +191,23 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 	}
 	v.open("machines?name=hostile")
 	look("a machine")
+	for i := range texts {
+		v.open(fmt.Sprintf("schedules?name=hostile-%d", i))
+		v.until(`document.querySelector("dialog[open] dl, dialog[open] [role=alert]")`)
+		look("a schedule " + texts[i])
+	}
+	var mails struct {
+		Mails []struct{ ID, Subject string }
+	}
+	v.call(http.MethodGet, "/v1/mails?limit=100", nil, &mails)
+	for _, m := range mails.Mails {
+		v.open("mails?id=" + m.ID)
+		v.until(`document.querySelector("dialog[open] dl")`)
+		look("a mail " + m.Subject)
+	}
+	if len(mails.Mails) < 4 {
+		v.Errorf("%d mails were looked at", len(mails.Mails))
+	}
 	for i, text := range texts {
 		flat := strings.ReplaceAll(text, "/", "∕")
 		v.open("jobs?q=" + url.QueryEscape("hostile "+text))

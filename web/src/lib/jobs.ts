@@ -12,6 +12,7 @@ export interface Job {
   by: string;
   key: string | null;
   program: string | null;
+  schedule: string | null;
   created_at: string;
   finished_at: string | null;
   duration_ms: number | null;

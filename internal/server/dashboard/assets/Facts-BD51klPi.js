@@ -1,0 +1,1 @@
+import{C as e,N as t,Y as n,j as r,lt as i}from"./disclose-version-YjaLN90e.js";var a=t(`<dl class="svelte-58vaxh"><!></dl>`);function o(t,o){var s=a(),c=n(s);e(c,()=>o.children),i(s),r(t,s)}export{o as t};

@@ -1,1 +1,0 @@
-import{G as e,at as t,it as n}from"./disclose-version-DVNa_X-D.js";import{h as r}from"./main-kkoaXYhV.js";function i(i,a){t(a,!0),e(()=>r(`settings/account`,{replace:!0})),n()}export{i as default};
