@@ -44,7 +44,9 @@ interface Answer {
 
 /** As much of the output is shown; the rest is with the job. */
 const mostShown = 32 << 20;
-const partSize = 64 << 10;
+const partSize = 16 << 10;
+/** As much is drawn at once; what follows is read after it, so that there is time for keys. */
+const mostDrawn = 256 << 10;
 /** As much of what commands put out is shown: the last of it. */
 const mostOfCommands = 256 << 10;
 const mostPieces = 1000;
@@ -74,6 +76,8 @@ export class Run {
   private newPieces: Piece[] = [];
   private drawing = false;
   private shown = 0;
+  private waiting = 0; // characters that are to be drawn
+  private drawn: (() => void) | null = null;
 
   get output(): string {
     return this.parts.join('');
@@ -122,11 +126,12 @@ export class Run {
     await this.finish();
   }
 
-  private event(kind: string, data: unknown): void {
+  private event(kind: string, data: unknown): Promise<void> | void {
     if (kind === 'output') {
       const o = data as { output: string; output_encoding?: string };
-      if (o.output_encoding === 'base64') this.pieces.push('[bytes that are no text]');
-      else this.pieces.push(o.output);
+      const text = o.output_encoding === 'base64' ? '[bytes that are no text]' : o.output;
+      this.pieces.push(text);
+      this.waiting += text.length;
     } else if (kind === 'step') this.newSteps.push(data as Step);
     else if (kind === 'machine') this.newPieces.push(data as Piece);
     else if (kind === 'state') {
@@ -134,15 +139,19 @@ export class Run {
       this.take(data as Answer & { resume_at?: string });
       return;
     }
-    // Many events a second are drawn together; where there is much output, more of them, so that there is time for keys.
+    // Many events a second are drawn together.
     if (!this.drawing) {
       this.drawing = true;
-      setTimeout(() => this.draw(), this.shown > 1 << 20 ? 200 : 30);
+      setTimeout(() => this.draw(), 30);
     }
+    if (this.waiting > mostDrawn && !document.hidden) return new Promise((done) => (this.drawn = done));
   }
 
   private draw(): void {
     this.drawing = false;
+    this.waiting = 0;
+    this.drawn?.();
+    this.drawn = null;
     if (this.pieces.length > 0) {
       let more = this.pieces.join('');
       this.pieces = [];

@@ -181,9 +181,10 @@ export function pathOf(url: string): string {
 
 /**
  * Reads Server-Sent Events. EventSource cannot send a header, so this is fetch. It comes back by
- * itself with the last id until the signal ends it, or until `ended` says that all is told.
+ * itself with the last id until the signal ends it, or until `ended` says that all is told. What
+ * `onEvent` promises is waited for before more is read.
  */
-export async function events(path: string, o: { onEvent: (e: ServerEvent) => void; signal: AbortSignal; ended?: () => boolean; onState?: (live: boolean) => void }): Promise<void> {
+export async function events(path: string, o: { onEvent: (e: ServerEvent) => void | Promise<void>; signal: AbortSignal; ended?: () => boolean; onState?: (live: boolean) => void }): Promise<void> {
   let last = '';
   let failures = 0;
   while (!o.signal.aborted) {
@@ -195,7 +196,7 @@ export async function events(path: string, o: { onEvent: (e: ServerEvent) => voi
       for await (const e of parseEvents(r.body!)) {
         failures = 0;
         if (e.id !== '') last = e.id;
-        o.onEvent(e);
+        await o.onEvent(e);
       }
       if (o.ended?.()) return;
     } catch (e) {

@@ -16,6 +16,11 @@ export async function* parseEvents(stream: ReadableStream<Uint8Array>): AsyncGen
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
+      // A long line comes in many pieces, each of which is looked at once.
+      if (!value.includes('\n')) {
+        rest += value;
+        continue;
+      }
       const lines = (rest + value).split('\n');
       rest = lines.pop()!;
       for (const line of lines) {
