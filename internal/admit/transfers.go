@@ -28,7 +28,7 @@ type TransferLimiter struct {
 
 	mu      sync.Mutex
 	all     int
-	holders map[Holder]*transfers
+	holders map[Holder]transfers
 }
 
 // transfers are those of one holder.
@@ -48,7 +48,7 @@ func NewTransferLimiter(o TransferOptions) *TransferLimiter {
 	if o.Reason == 0 {
 		o.Reason = TooManyTransfers
 	}
-	return &TransferLimiter{o: o, holders: map[Holder]*transfers{}}
+	return &TransferLimiter{o: o, holders: map[Holder]transfers{}}
 }
 
 // Acquire begins a transfer, if the account has fewer than most (0 for no bound) and so
@@ -60,27 +60,42 @@ func (l *TransferLimiter) Acquire(ctx context.Context, account int64, most int) 
 
 // AcquireFor is Acquire for whomever transfers are charged to.
 func (l *TransferLimiter) AcquireFor(ctx context.Context, h Holder, most int) (release func(), err error) {
-	admitted, err := l.begin(h, most)
+	t, err := l.Begin(ctx, h, most)
 	if err != nil {
 		return nil, err
 	}
-	release = func() { l.release(h) }
-	if admitted == nil {
-		return release, nil
+	return t.Release, nil
+}
+
+// Transfer is one that is under way.
+type Transfer struct {
+	limiter *TransferLimiter
+	holder  Holder
+}
+
+// Release ends the transfer. It is called once.
+func (t Transfer) Release() { t.limiter.release(t.holder) }
+
+// Begin is AcquireFor that allocates nothing where nobody waits.
+func (l *TransferLimiter) Begin(ctx context.Context, h Holder, most int) (Transfer, error) {
+	t := Transfer{l, h}
+	admitted, err := l.begin(h, most)
+	if err != nil || admitted == nil {
+		return t, err
 	}
 	timeout := time.NewTimer(l.o.Wait)
 	defer timeout.Stop()
 	select {
 	case <-admitted:
-		return release, nil
+		return t, nil
 	case <-timeout.C:
 	case <-ctx.Done():
 	}
 	count, waits := l.withdraw(h, admitted)
 	if !waits {
-		return release, nil // it was admitted at this moment
+		return t, nil // it was admitted at this moment
 	}
-	return nil, l.tooMany(most, count)
+	return t, l.tooMany(most, count)
 }
 
 func (l *TransferLimiter) tooMany(most, count int) error {
@@ -92,9 +107,6 @@ func (l *TransferLimiter) begin(h Holder, most int) (admitted chan struct{}, err
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	own := l.holders[h]
-	if own == nil {
-		own = &transfers{}
-	}
 	switch {
 	case l.o.Unlimited:
 	case most > 0 && own.count >= most:
@@ -103,6 +115,7 @@ func (l *TransferLimiter) begin(h Holder, most int) (admitted chan struct{}, err
 		}
 		admitted = make(chan struct{})
 		own.waiters = append(own.waiters, transferWaiter{admitted, most})
+		l.holders[h] = own
 		return admitted, nil
 	case l.all >= l.o.Max:
 		return nil, &Refused{Reason: Overloaded, RetryAfter: time.Second}
@@ -124,6 +137,7 @@ func (l *TransferLimiter) withdraw(h Holder, admitted chan struct{}) (count int,
 		return own.count, false
 	}
 	own.waiters = slices.Delete(own.waiters, at, at+1)
+	l.holders[h] = own
 	return own.count, true
 }
 
@@ -135,10 +149,13 @@ func (l *TransferLimiter) release(h Holder) {
 	if next := slices.IndexFunc(own.waiters, func(w transferWaiter) bool { return own.count <= w.most }); next >= 0 {
 		close(own.waiters[next].admitted)
 		own.waiters = slices.Delete(own.waiters, next, next+1)
+		l.holders[h] = own
 		return
 	}
 	l.all--
-	if own.count--; own.count == 0 {
+	own.count--
+	l.holders[h] = own
+	if own.count == 0 {
 		delete(l.holders, h)
 	}
 }

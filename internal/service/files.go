@@ -28,8 +28,10 @@ type FileTree interface {
 	// a path that cannot be used.
 	Stat(ctx context.Context, paths []string) ([]engine.FileInfo, error)
 	// AsOfRelease returns the tree with the folder of the site as its current release has it, whatever is
-	// deployed meanwhile, and the same for scripts.
-	AsOfRelease(ctx context.Context) (FileTree, engine.Files, error)
+	// deployed meanwhile, the same for scripts, and the number of the release. AsOf is that with a
+	// number that is known.
+	AsOfRelease(ctx context.Context) (FileTree, engine.Files, int64, error)
+	AsOf(release int64) (FileTree, engine.Files)
 	// Deployed returns the site in the tree.
 	Deployed() DeployedSite
 	// NamesWith returns the names in a folder that begin with a text, in their order, and no more

@@ -300,6 +300,9 @@ type resumption struct {
 func (r *resumption) adopt(ctx context.Context, a *Answer) error {
 	s, v := r.site.service, r.site
 	limits := v.limits
+	if _, err := v.opened(ctx); err != nil {
+		return err
+	}
 	ticket, err := s.o.Gate.Acquire(ctx, admit.Request{Account: int64(v.account.ID), Max: limits.Concurrent, Memory: limits.Memory, Visitor: true})
 	if err != nil {
 		return err

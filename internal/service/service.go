@@ -163,6 +163,9 @@ type Options struct {
 
 	// SiteOwners returns up to limit accounts that have a site.
 	SiteOwners func(ctx context.Context, limit int) ([]account.ID, error)
+	// SiteVersion returns a number that is greater after every change of what an account's site shows, as
+	// store.SiteVersions has it; false where that is not known. Left out, nothing of sites is remembered.
+	SiteVersion func(a account.Account) (version uint64, ok bool)
 	// Handouts bounds the files that are on their way at once to visitors of sites.
 	Handouts *admit.TransferLimiter
 
@@ -210,6 +213,7 @@ type Service struct {
 	// strangers samples the answers of those who prove nothing, for the logs of accounts.
 	strangers    strangers
 	siteSettings siteSettings
+	sites        siteMemory
 }
 
 // New returns a service.
@@ -231,6 +235,9 @@ func New(o Options) *Service {
 	}
 	if o.CheckWebhook == nil {
 		o.CheckWebhook = func(string) error { return nil }
+	}
+	if o.SiteVersion == nil {
+		o.SiteVersion = func(account.Account) (uint64, bool) { return 0, false }
 	}
 	if o.OnDeleted == nil {
 		o.OnDeleted = func() {}

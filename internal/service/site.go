@@ -29,8 +29,11 @@ type Site struct {
 	caller  Caller
 	account account.Account
 	limits  account.Limits
-	tree    FileTree     // with the site as of one release, as all that answers the request reads it
+	tree    FileTree     // with the site as of one release, as all that answers the request reads it; nil before opened
 	files   engine.Files // the same, for scripts
+	held    *heldFolder  // what is remembered of the site; nil where nothing can be
+	path    string       // that was found
+	at      *heldPath    // what is remembered of it; nil for nothing
 	close   func()
 }
 
@@ -79,18 +82,50 @@ func (s *Service) OpenSite(ctx context.Context, c Caller, at SiteAddress) (*Site
 	if err := verdict.Err(); err != nil {
 		return v, err
 	}
+	version, ok := s.o.SiteVersion(owner) // before it is read
+	if ok {
+		if v.held = s.sites.find(owner.ID, version); v.held != nil {
+			v.Settings = v.held.settings
+			return v, nil
+		}
+	}
 	tree, release, err := s.o.Files(ctx, owner, v.limits)
 	if err != nil {
 		return v, err
 	}
 	v.close = release
-	if v.tree, v.files, err = tree.AsOfRelease(ctx); err == nil {
+	var of int64
+	if v.tree, v.files, of, err = tree.AsOfRelease(ctx); err == nil {
 		err = v.readRoot(ctx)
 	}
 	if err != nil {
 		v.Close()
+		return v, err
 	}
-	return v, err
+	if ok {
+		v.held = &heldFolder{account: owner.ID, version: version, release: of, settings: v.Settings}
+		s.sites.add(v.held)
+	}
+	return v, nil
+}
+
+// opened returns the tree of the site, which is opened when something of it is needed that is not
+// remembered.
+func (v *Site) opened(ctx context.Context) (FileTree, error) {
+	if v.tree != nil {
+		return v.tree, nil
+	}
+	tree, release, err := v.service.o.Files(ctx, v.account, v.limits)
+	if err != nil {
+		return nil, err
+	}
+	before := v.close
+	v.close = func() {
+		before()
+		release()
+	}
+	v.tree, v.files = tree.AsOf(v.held.release)
+	return v.tree, nil
 }
 
 // readRoot reads what the site says of itself. Without its folder there is no site.
@@ -140,7 +175,11 @@ func (v *Site) Close() {
 
 // Kinds implements site.Tree.
 func (v *Site) Kinds(ctx context.Context, paths []string) ([]site.Kind, error) {
-	found, err := v.tree.Stat(ctx, paths)
+	tree, err := v.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := tree.Stat(ctx, paths)
 	if err != nil {
 		return nil, replacedMeanwhile(err)
 	}
@@ -158,7 +197,11 @@ func (v *Site) Kinds(ctx context.Context, paths []string) ([]site.Kind, error) {
 
 // Patterns implements site.Tree.
 func (v *Site) Patterns(ctx context.Context, folder string, most int) ([]string, error) {
-	names, err := v.tree.NamesWith(ctx, folder, "[", most)
+	tree, err := v.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names, err := tree.NamesWith(ctx, folder, "[", most)
 	return names, replacedMeanwhile(err)
 }
 
@@ -173,28 +216,25 @@ const (
 func (v *Site) File(ctx context.Context, at string) (FoundFile, error) {
 	s := v.service
 	found := FoundFile{Meta: v.Meta, Name: path.Base(at), OnBroken: s.logBrokenDownload}
-	visitor, err := s.o.Handouts.AcquireFor(ctx, admit.NetworkHolder(v.caller.Addr), filesPerVisitor)
+	visitor, own, err := v.handOut(ctx)
 	if err != nil {
-		return found, withoutLimit(err)
+		return found, err
 	}
-	own, err := s.o.Handouts.Acquire(ctx, int64(v.account.ID), filesPerSite)
-	if err != nil {
-		visitor()
-		return found, withoutLimit(err)
+	release := func() {
+		own.Release()
+		visitor.Release()
 	}
-	content, err := v.tree.Open(ctx, at)
+	content, err := v.open(ctx, at)
 	if err != nil {
-		own()
-		visitor()
+		release()
 		return found, missingPage(err)
 	}
 	found.Content = content
 	found.Close = func() {
 		_ = content.Close() // it was only read
-		own()
-		visitor()
+		release()
 	}
-	found.CountSent = func(bytes int64) { s.countUsed(ctx, v.account.ID, usage.Used{Egress: bytes}) }
+	found.CountSent = func(bytes int64) { v.CountSent(ctx, bytes) }
 	return found, nil
 }
 
@@ -233,7 +273,11 @@ const mostOwn = 256 << 10
 // Own returns a text of the site that stands for one of the service's own, below its root; nil where
 // it has none, or one that is too long.
 func (v *Site) Own(ctx context.Context, name string) ([]byte, error) {
-	content, err := v.tree.Open(ctx, site.Root+"/"+name)
+	tree, err := v.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+	content, err := tree.Open(ctx, site.Root+"/"+name)
 	var known *value.Error
 	if errors.As(err, &known) {
 		return nil, nil
@@ -258,14 +302,26 @@ func (v *Site) Own(ctx context.Context, name string) ([]byte, error) {
 
 // openPage reads the script of a page. That one is too long is the owner's affair.
 func (s *Service) openPage(ctx context.Context, c Caller, q *Query, l account.Limits) error {
-	content, err := q.Page.Site.tree.Open(ctx, q.Page.Target.Path)
+	v := q.Page.Site
+	tree, err := v.opened(ctx) // the script may read other files of it
+	if err != nil {
+		return err
+	}
+	known := v.known(q.Page.Target.Path)
+	if known != nil {
+		if text := known.script.Load(); text != nil && len(*text) <= l.ScriptBytes {
+			q.Script = *text
+			return nil
+		}
+	}
+	content, err := tree.Open(ctx, q.Page.Target.Path)
 	if err != nil {
 		return missingPage(err)
 	}
 	defer func() { _ = content.Close() }() // it was only read
 	size := content.Size()
 	if size > int64(l.ScriptBytes) {
-		return s.recordSiteFault(ctx, q.Page.Site.account.ID, wire.Error{
+		return s.recordSiteFault(ctx, v.account.ID, wire.Error{
 			Code: string(fault.LimitExceeded), Message: "the script of the page is too long", Limit: "script_bytes", Max: int64(l.ScriptBytes), File: q.Page.Target.Path,
 		})
 	}
@@ -279,6 +335,10 @@ func (s *Service) openPage(ctx context.Context, c Caller, q *Query, l account.Li
 		return err
 	}
 	q.Script = string(text)
+	if known != nil && size <= mostHeld {
+		script := q.Script
+		s.sites.addContent(v.held, v.path, known, len(script), func() bool { return known.script.CompareAndSwap(nil, &script) })
+	}
 	return nil
 }
 

@@ -48,7 +48,11 @@ func (v *Site) Explain(ctx context.Context, page string, e *wire.Error) string {
 
 // scriptText reads a script of the account.
 func (v *Site) scriptText(ctx context.Context, path string) (string, error) {
-	content, err := v.tree.Open(ctx, path)
+	tree, err := v.opened(ctx)
+	if err != nil {
+		return "", err
+	}
+	content, err := tree.Open(ctx, path)
 	if err != nil {
 		return "", err
 	}

@@ -12,6 +12,28 @@ import (
 // those of our own are spelled QL-…, which is not how Go spells a header.
 type Header = map[string][]string
 
+// HeaderField is a header with its values, which are shared: nobody changes them in place.
+type HeaderField struct {
+	Name   string
+	Values []string
+}
+
+// HeaderFieldsOf returns headers to be set again with SetHeaderFields.
+func HeaderFieldsOf(h Header) []HeaderField {
+	list := make([]HeaderField, 0, len(h))
+	for name, values := range h {
+		list = append(list, HeaderField{name, slices.Clip(values)})
+	}
+	return list
+}
+
+// SetHeaderFields sets headers.
+func SetHeaderFields(h Header, list []HeaderField) {
+	for i := range list {
+		h[list[i].Name] = list[i].Values
+	}
+}
+
 // set sets a header.
 func set(h Header, name, value string) { h[name] = []string{value} }
 

@@ -349,12 +349,6 @@ func (t *Tree) AsOf(release int64) *Tree {
 	return &shown
 }
 
-// AsOfCurrent returns the tree as of the release that is the current one at this moment.
-func (t *Tree) AsOfCurrent(ctx context.Context) (*Tree, error) {
-	r, err := t.Release(ctx)
-	return t.AsOf(r.Number), err
-}
-
 // WithManifest returns the tree whose files are read as they would be after a deploy, whose contents
 // were sent.
 func (t *Tree) WithManifest(m *Manifest) *Tree {

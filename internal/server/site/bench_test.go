@@ -91,12 +91,12 @@ var views = []struct {
 	allocations        float64
 	lines              []string
 }{
-	{"trivial", "/trivial?name=ada", "200", 175, nil},
-	{"SQLite read", "/read?id=2", "200", 205, nil},
+	{"trivial", "/trivial?name=ada", "200", 140, nil},
+	{"SQLite read", "/read?id=2", "200", 170, nil},
 	{"pattern", "/blog/first", "200", 210, nil},
-	{"file", "/note.txt", "200", 115, nil},
-	{"file compressed", "/note.txt", "200", 115, []string{"Accept-Encoding: gzip"}},
-	{"file not modified", "/note.txt", "304", 110, []string{"If-None-Match: *"}},
+	{"file", "/note.txt", "200", 55, nil},
+	{"file compressed", "/note.txt", "200", 75, []string{"Accept-Encoding: gzip"}},
+	{"file not modified", "/note.txt", "304", 68, []string{"If-None-Match: *"}},
 }
 
 // BenchmarkPage has the service answer with pages and files, over a real connection.

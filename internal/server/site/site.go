@@ -65,6 +65,8 @@ type visit struct {
 	path   string // decoded
 	// newcomer is the cookie of a visitor that has none yet; "" for others.
 	newcomer string
+	// isHeld says that the site is closed once its answer is written.
+	isHeld bool
 }
 
 func (c codec) serve(h http.Header, r *server.Request) (server.Response, error) {
@@ -92,7 +94,7 @@ func (c codec) serve(h http.Header, r *server.Request) (server.Response, error) 
 		return server.Response{Meta: v.site.Meta}, err
 	}
 	reply, err := v.answer()
-	if reply.Stream == nil {
+	if reply.Stream == nil && !v.isHeld {
 		v.site.Close()
 	}
 	return reply, err
@@ -150,7 +152,7 @@ func (v *visit) answer() (server.Response, error) {
 	if to, ok := v.site.Settings.Redirect(v.path); ok {
 		return v.redirect(v.withQuery(v.base() + (&url.URL{Path: to}).EscapedPath())), nil
 	}
-	target, err := site.Find(v.r.Context(), v.site, v.path)
+	target, err := v.site.Find(v.r.Context(), v.path)
 	if err != nil {
 		return server.Response{}, err
 	}
@@ -201,6 +203,15 @@ func (v *visit) send(target site.Target, status int) (server.Response, error) {
 		}
 		return server.Response{}, service.ErrNoPage()
 	}
+	if status == 0 && v.takesPlain(target.Path) {
+		held, err := v.site.Hold(v.r.Context(), target.Path)
+		if err != nil {
+			return server.Response{Meta: v.site.Meta}, err
+		}
+		if held != nil {
+			return v.sendHeld(held), nil
+		}
+	}
 	var conditions wire.Conditions
 	var err error
 	if status == 0 {
@@ -227,6 +238,45 @@ func (v *visit) send(target site.Target, status int) (server.Response, error) {
 		return v.sendPacked(&found, reply)
 	}
 	return server.SendFile(v.header, v.r, &conditions, &found, reply, describe)
+}
+
+// asksMore are the headers of requests that ask for a part of a file, or for it under conditions.
+var asksMore = []string{"If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since", "Range"}
+
+// takesPlain tells whether all of a file is asked for, and as it is.
+func (v *visit) takesPlain(name string) bool {
+	for _, header := range asksMore {
+		if len(v.r.Header[header]) > 0 {
+			return false
+		}
+	}
+	return len(v.r.Header["Accept-Encoding"]) == 0 || !site.IsCompressible(name) || !v.r.TakesGzip()
+}
+
+// sendHeld answers with a file in memory.
+func (v *visit) sendHeld(held *service.HeldFile) server.Response {
+	headers := &held.Plain
+	if v.r.Setting("").HTTPS {
+		headers = &held.Encrypted
+	}
+	list := headers.Load()
+	if list == nil {
+		answer := v.header
+		v.header = http.Header{} // of the file alone
+		v.describe(held.Name, int64(len(held.Content)))
+		wire.SetContent(v.header, held.Tag, held.Modified)
+		made := wire.HeaderFieldsOf(v.header)
+		v.header, list = answer, &made
+		headers.Store(list)
+	}
+	wire.SetHeaderFields(v.header, *list)
+	v.isHeld = true
+	return server.Response{Status: http.StatusOK, Meta: v.site.Meta, Body: held.Content, After: func() {
+		v.site.Close()
+		if v.r.Method != http.MethodHead {
+			v.site.CountSent(v.r.Context(), int64(len(held.Content)))
+		}
+	}}
 }
 
 // describe sets the headers of a file, of which so many bytes are sent.
