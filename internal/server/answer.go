@@ -47,8 +47,11 @@ const writeTime = 15 * time.Second
 
 // serve runs a route and writes what it gives. It returns the status.
 func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
-	// What cannot set a deadline, as in tests without a connection, has none.
-	_ = r.control.SetWriteDeadline(time.Now().Add(route.Timeout + writeTime))
+	// What cannot set a deadline, as in tests without a connection, has none. A caller may be told to go on
+	// with its body; of others nothing is written before the answer.
+	if r.ContentLength != 0 {
+		_ = r.control.SetWriteDeadline(time.Now().Add(route.Timeout + writeTime))
+	}
 	if route.Timeout > 0 && r.ContentLength == 0 {
 		// The time to send a request is over, and the server would take its end
 		// for that of the caller.
@@ -98,10 +101,8 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 	if r.hasUnreadBody() {
 		r.announceClose(header)
 	}
-	if time.Since(r.began) > time.Second {
-		// However long the request took, there is time for its answer.
-		_ = r.control.SetWriteDeadline(time.Now().Add(writeTime))
-	}
+	// However long the request took, there is time for its answer, and no more than that.
+	_ = r.control.SetWriteDeadline(time.Now().Add(writeTime + time.Duration(len(reply.Body))*time.Second/minAnswerRate))
 	w.WriteHeader(reply.Status)
 	r.write(w, &reply, turns)
 	return reply.Status
