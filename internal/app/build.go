@@ -191,7 +191,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Databases: a.openDatabases, Changes: p.store.Changes, Mails: service.Mails{History: p.store.Mails, Sealer: p.accounts.Sealer()},
 		Webhooks: service.Webhooks{History: p.store.Deliveries, Wake: func() { p.webhooks.Wake() }},
 		Files:    a.openTree, Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: mostTransfers, Wait: transferWait, Unlimited: a.settings.Dev}),
-		Handouts: p.handouts, SiteOwners: p.store.Files.SiteOwners, SiteVersion: a.siteVersion,
+		Handouts: p.handouts, SiteOwners: p.store.Files.SiteOwners, SiteVersion: p.resources.SiteVersions(p.store.SiteVersions.SiteVersion),
 		CheckWebhook: p.caller.Check, DevelopmentWebhooks: a.settings.Dev, Unlimited: a.settings.Dev, Log: a.o.Log,
 		OnDeleted: func() { p.upkeep.RequestDeletions() },
 		OnRun:     func(state job.State, took time.Duration) { p.metrics.ObserveRun(string(state), took) },

@@ -22,11 +22,3 @@ func (a *App) openTree(_ context.Context, owner account.Account, l account.Limit
 	files, release := a.parts.resources.Tree(owner.ID, l)
 	return tree.New(files, a.parts.resources.MountOf(owner)), release, nil
 }
-
-// siteVersion tells whether a site is still as it was. Nothing tells of a real folder.
-func (a *App) siteVersion(owner account.Account) (version uint64, ok bool) {
-	if a.parts.resources.MountOf(owner) != nil {
-		return 0, false
-	}
-	return a.parts.store.SiteVersions.SiteVersion(owner.ID)
-}

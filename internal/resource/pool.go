@@ -124,6 +124,17 @@ func (p *Pool) MountOf(a account.Account) *files.Mount {
 	return p.o.Mount
 }
 
+// SiteVersions returns what tells whether the site of an account is still as it was, by what tells that of the
+// store. Nothing tells it of a real folder.
+func (p *Pool) SiteVersions(stored func(account.ID) (uint64, bool)) func(account.Account) (uint64, bool) {
+	return func(a account.Account) (version uint64, ok bool) {
+		if p.MountOf(a) != nil {
+			return 0, false
+		}
+		return stored(a.ID)
+	}
+}
+
 // Links returns an account's links, for its owner.
 func (p *Pool) Links(a account.Account, l account.Limits) *shares.Links {
 	return p.o.Shares.For(a.ID, p.shareLimits(a, l))

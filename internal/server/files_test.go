@@ -44,16 +44,9 @@ func (t ownedTree) Open(ctx context.Context, path string) (service.FileContent, 
 func (t ownedTree) Deployed() service.DeployedSite { return deployed.Site{Tree: t.Tree} }
 
 // AsOfRelease implements service.FileTree.
-func (t ownedTree) AsOfRelease(ctx context.Context) (service.FileTree, engine.Files, int64, error) {
-	current, err := t.Release(ctx)
-	shown, files := t.AsOf(current.Number)
-	return shown, files, current.Number, err
-}
-
-// AsOf implements service.FileTree.
-func (t ownedTree) AsOf(release int64) (service.FileTree, engine.Files) {
-	shown := t.Tree.AsOf(release)
-	return ownedTree{shown}, shown
+func (t ownedTree) AsOfRelease(ctx context.Context, release int64) (service.FileTree, engine.Files, int64, error) {
+	shown, release, err := t.AsOfKnown(ctx, release)
+	return ownedTree{shown}, shown, release, err
 }
 
 func (t ownedTree) Upload(ctx context.Context, path string, from io.Reader, size int64, may func(string, time.Time) error) (string, error) {

@@ -27,11 +27,9 @@ type FileTree interface {
 	// Stat tells what stands at each of some paths; the zero FileInfo where there is nothing, as at
 	// a path that cannot be used.
 	Stat(ctx context.Context, paths []string) ([]engine.FileInfo, error)
-	// AsOfRelease returns the tree with the folder of the site as its current release has it, whatever is
-	// deployed meanwhile, the same for scripts, and the number of the release. AsOf is that with a
-	// number that is known.
-	AsOfRelease(ctx context.Context) (FileTree, engine.Files, int64, error)
-	AsOf(release int64) (FileTree, engine.Files)
+	// AsOfRelease returns the tree with the folder of the site as a release has it, whatever is deployed
+	// meanwhile, the same for scripts, and the number of the release: the current one's for a negative number.
+	AsOfRelease(ctx context.Context, release int64) (FileTree, engine.Files, int64, error)
 	// Deployed returns the site in the tree.
 	Deployed() DeployedSite
 	// NamesWith returns the names in a folder that begin with a text, in their order, and no more

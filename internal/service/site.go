@@ -95,7 +95,7 @@ func (s *Service) OpenSite(ctx context.Context, c Caller, at SiteAddress) (*Site
 	}
 	v.close = release
 	var of int64
-	if v.tree, v.files, of, err = tree.AsOfRelease(ctx); err == nil {
+	if v.tree, v.files, of, err = tree.AsOfRelease(ctx, -1); err == nil {
 		err = v.readRoot(ctx)
 	}
 	if err != nil {
@@ -124,8 +124,8 @@ func (v *Site) opened(ctx context.Context) (FileTree, error) {
 		before()
 		release()
 	}
-	v.tree, v.files = tree.AsOf(v.held.release)
-	return v.tree, nil
+	v.tree, v.files, _, err = tree.AsOfRelease(ctx, v.held.release)
+	return v.tree, err
 }
 
 // readRoot reads what the site says of itself. Without its folder there is no site.

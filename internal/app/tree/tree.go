@@ -33,16 +33,9 @@ func (t Owned) Open(ctx context.Context, path string) (service.FileContent, erro
 func (t Owned) Deployed() service.DeployedSite { return deployed.Site{Tree: t.Tree} }
 
 // AsOfRelease implements service.FileTree.
-func (t Owned) AsOfRelease(ctx context.Context) (service.FileTree, engine.Files, int64, error) {
-	current, err := t.Release(ctx)
-	shown, files := t.AsOf(current.Number)
-	return shown, files, current.Number, err
-}
-
-// AsOf implements service.FileTree.
-func (t Owned) AsOf(release int64) (service.FileTree, engine.Files) {
-	shown := t.Tree.AsOf(release)
-	return Owned{shown}, shown
+func (t Owned) AsOfRelease(ctx context.Context, release int64) (service.FileTree, engine.Files, int64, error) {
+	shown, release, err := t.AsOfKnown(ctx, release)
+	return Owned{shown}, shown, release, err
 }
 
 // Upload implements service.FileTree.
@@ -114,12 +107,9 @@ func (t Mounted) Open(ctx context.Context, path string) (service.FileContent, er
 }
 
 // AsOfRelease implements service.FileTree: of a real folder there are no releases.
-func (t Mounted) AsOfRelease(context.Context) (service.FileTree, engine.Files, int64, error) {
+func (t Mounted) AsOfRelease(context.Context, int64) (service.FileTree, engine.Files, int64, error) {
 	return t, t.mounted, 0, nil
 }
-
-// AsOf implements service.FileTree.
-func (t Mounted) AsOf(int64) (service.FileTree, engine.Files) { return t, t.mounted }
 
 // Deployed implements service.FileTree.
 func (t Mounted) Deployed() service.DeployedSite {

@@ -349,6 +349,15 @@ func (t *Tree) AsOf(release int64) *Tree {
 	return &shown
 }
 
+// AsOfKnown is AsOf; a negative number stands for the release that is the current one at this moment. It returns the number.
+func (t *Tree) AsOfKnown(ctx context.Context, release int64) (*Tree, int64, error) {
+	if release >= 0 {
+		return t.AsOf(release), release, nil
+	}
+	current, err := t.Release(ctx)
+	return t.AsOf(current.Number), current.Number, err
+}
+
 // WithManifest returns the tree whose files are read as they would be after a deploy, whose contents
 // were sent.
 func (t *Tree) WithManifest(m *Manifest) *Tree {
