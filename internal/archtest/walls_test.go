@@ -18,7 +18,7 @@ type wall struct {
 var walls = []wall{
 	{"C", nil, "the program builds without a C compiler"},
 	{"unsafe", []string{"lang/value", "internal/sqlite"}, "what the compiler cannot check stays in the value's representation and the SQLite binding"},
-	{"net", []string{"internal/listen", "internal/server", "internal/network", "internal/network/networktest", "internal/mail/mailtest", "internal/programtest", "internal/resource/machines/sshtest", "internal/tlscert/tlscerttest", "bench/http", "bench/load"}, "every way out to the network goes through one guarded dialer, and one package listens"},
+	{"net", []string{"internal/listen", "internal/server", "internal/network", "internal/network/networktest", "internal/mail/mailtest", "internal/programtest", "internal/store/postgres", "internal/resource/machines/sshtest", "internal/tlscert/tlscerttest", "bench/http", "bench/load"}, "every way out to the network goes through one guarded dialer, and one package listens"},
 	{"net/http", []string{"internal/server", "internal/server/*", "internal/app", "internal/listen", "internal/network", "internal/remote", "internal/telemetry", "internal/tlscert", "internal/admit/admittest", "bench/http", "bench/load", "bench/resources"}, "every way out to the network goes through one guarded client, and every way in through the codecs"},
 	{"net/rpc", nil, "nothing here speaks it"},
 	{"net/smtp", []string{"internal/mail"}, "one package sends mail, by a guarded dialer"},

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -30,6 +32,7 @@ const (
 // conn is a connection with its prepared statements. All statements are texts of package
 // relational, so their number is bounded.
 type conn struct {
+	line       *line // to the server
 	pg         *pgconn.PgConn
 	session    relational.Session
 	statements map[string]*statement
@@ -46,12 +49,28 @@ type statement struct {
 }
 
 func connect(ctx context.Context, config *pgconn.Config) (*conn, error) {
+	c := &conn{statements: map[string]*statement{}}
+	c.session.Conn = c
+	config = config.Copy()
+	dial := config.DialFunc
+	var connected atomic.Bool // what is dialled later is to cancel a statement
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		raw, err := dial(ctx, network, address)
+		if err != nil || connected.Load() {
+			return raw, err
+		}
+		c.line = &line{Conn: raw, patience: statementPatience}
+		return c.line, nil
+	}
 	pg, err := pgconn.ConnectConfig(ctx, config)
-	if err != nil {
+	switch {
+	case err != nil && codeOf(err) == "" && ctx.Err() == nil: // the time was over that there is to connect
+		return nil, unavailable.WithCause(err)
+	case err != nil:
 		return nil, explain(err)
 	}
-	c := &conn{pg: pg, statements: map[string]*statement{}}
-	c.session.Conn = c
+	connected.Store(true)
+	c.pg = pg
 	return c, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"strings"
 	"time"
 
@@ -48,6 +49,12 @@ func isLost(err error) bool {
 		return strings.HasPrefix(code, "57P") || strings.HasPrefix(code, "08")
 	}
 	return errors.As(err, &connecting) || errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
+}
+
+// isLate reports whether the server has said nothing for too long.
+func isLate(err error) bool {
+	var network net.Error
+	return errors.As(err, &network) && network.Timeout()
 }
 
 // expected says of an error what changes may expect of it.

@@ -11,8 +11,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"ql/internal/fault"
+	"ql/internal/store/postgres/pgtest"
 	"ql/internal/store/relational"
 )
 
@@ -27,8 +29,8 @@ const (
 	fates
 )
 
-// line is a connection to the server on which some commits have a fate of their own.
-type line struct {
+// cutLine is a connection to the server on which some commits have a fate of their own.
+type cutLine struct {
 	net.Conn
 	faults *lineFaults
 	cut    atomic.Bool
@@ -58,10 +60,10 @@ func (f *lineFaults) sendLate() {
 
 func (f *lineFaults) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	raw, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	return &line{Conn: raw, faults: f}, err
+	return &cutLine{Conn: raw, faults: f}, err
 }
 
-func (l *line) Write(b []byte) (int, error) {
+func (l *cutLine) Write(b []byte) (int, error) {
 	if l.cut.Load() {
 		return 0, io.ErrClosedPipe
 	}
@@ -104,14 +106,14 @@ func (l *line) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (l *line) Read(b []byte) (int, error) {
+func (l *cutLine) Read(b []byte) (int, error) {
 	if l.cut.Load() {
 		return 0, io.EOF
 	}
 	return l.Conn.Read(b)
 }
 
-func (l *line) Close() error {
+func (l *cutLine) Close() error {
 	l.cut.Store(true)
 	go func() {
 		l.held.Wait()
@@ -121,7 +123,7 @@ func (l *line) Close() error {
 }
 
 // tally is a table in which each change of a test leaves a row.
-func tally(t *testing.T, s *Store) (add func(n int64) error, count func() map[int64]int) {
+func tally(t *testing.T, s *Store) (add func(ctx context.Context, n int64) error, count func() map[int64]int) {
 	t.Helper()
 	ctx := context.Background()
 	exec := func(sql string) {
@@ -132,9 +134,9 @@ func tally(t *testing.T, s *Store) (add func(n int64) error, count func() map[in
 	}
 	exec("CREATE TABLE tally (n BIGINT NOT NULL)")
 	t.Cleanup(func() { exec("DROP TABLE tally") })
-	add = func(n int64) error {
+	add = func(ctx context.Context, n int64) error {
 		return s.Write(ctx, func(relational.Tx) error {
-			_, err := s.writer.conn.Exec(ctx, "INSERT INTO tally (n) VALUES (?)", []any{n})
+			_, err := s.writer.conn.Exec(context.Background(), "INSERT INTO tally (n) VALUES (?)", []any{n})
 			return err
 		})
 	}
@@ -173,7 +175,7 @@ func TestPromiseLostCommits(t *testing.T) {
 	for range writers {
 		all.Go(func() {
 			for n := next.Add(1) - 1; n < changes; n = next.Add(1) - 1 {
-				outcomes[n] = add(n)
+				outcomes[n] = add(context.Background(), n)
 			}
 		})
 	}
@@ -255,7 +257,7 @@ func TestPromiseConflicts(t *testing.T) {
 	for range cap(errs) {
 		all.Go(func() {
 			for n := next.Add(1) - 1; n < changes; n = next.Add(1) - 1 {
-				if err := add(n); err != nil {
+				if err := add(context.Background(), n); err != nil {
 					errs <- err
 					return
 				}
@@ -283,7 +285,7 @@ func TestServerRestarts(t *testing.T) {
 	ctx := context.Background()
 	read := func() error { _, err := s.Members().List(ctx); return err }
 	for n := range int64(10) {
-		if err := errors.Join(add(n), read()); err != nil {
+		if err := errors.Join(add(ctx, n), read()); err != nil {
 			t.Fatal(err)
 		}
 		config := s.config.Copy()
@@ -298,13 +300,54 @@ func TestServerRestarts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(add(10), read()); err != nil {
+	if err := errors.Join(add(ctx, 10), read()); err != nil {
 		t.Fatal(err)
 	}
 	rows := count()
 	for n := range int64(11) {
 		if rows[n] != 1 {
 			t.Errorf("change %d is there %d times", n, rows[n])
+		}
+	}
+}
+
+// TestPromiseServerStandsStill pauses the server, as a machine does that is moved elsewhere: reads and writes that
+// somebody waits for fail while it stands still, and what comes afterwards is done.
+func TestPromiseServerStandsStill(t *testing.T) {
+	s := openTest(t, Options{Readers: 2})
+	add, count := tally(t, s)
+	times := int64(1)
+	if full() {
+		times = 5
+	}
+	// Nobody in this test is as patient: it only says that somebody waits.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	read := func() error { _, err := s.Members().List(ctx); return err }
+	for n := range times {
+		if err := errors.Join(add(ctx, 10*n), read()); err != nil {
+			t.Fatal(err)
+		}
+		resume := pgtest.Start(t).Pause(t)
+		for i := range int64(2) { // on the connection of before, and where there is none
+			if err := add(ctx, 10*n+1+i); !fault.Is(err, fault.StorageUnavailable) {
+				t.Errorf("a write while the server stood still: %v", err)
+			}
+			if err := read(); !fault.Is(err, fault.StorageUnavailable) {
+				t.Errorf("a read while the server stood still: %v", err)
+			}
+		}
+		if s.Writable(ctx) == nil {
+			t.Error("the store is said to be writable")
+		}
+		resume()
+	}
+	if err := errors.Join(add(ctx, 10*times), read()); err != nil {
+		t.Fatal(err)
+	}
+	for n, times := range count() {
+		if n%10 != 0 || times != 1 {
+			t.Errorf("change %d is there %d times", n, times)
 		}
 	}
 }

@@ -47,8 +47,9 @@ func (r *readers) read(ctx context.Context, f func(relational.Tx) error) error {
 				return err
 			}
 		}
+		c.line.patience = patienceFor(ctx)
 		err = f(relational.NewTx(ctx, &c.session))
-		if again && ctx.Err() == nil && c.pg.IsClosed() && isLost(err) {
+		if again && ctx.Err() == nil && c.pg.IsClosed() && isLost(err) && !isLate(err) {
 			c = nil
 			continue
 		}

@@ -97,6 +97,8 @@ func (c *conn) progress(ctx context.Context, lock string) (version, statement in
 
 // step runs one statement, unless it was run. It may take long.
 func (c *conn) step(ctx context.Context, number, statement, of int, sql string) (err error) {
+	c.line.patience = migrationPatience
+	defer func() { c.line.patience = statementPatience }()
 	if err := c.run(ctx, "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"); err != nil {
 		return err
 	}

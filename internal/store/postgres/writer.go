@@ -21,8 +21,6 @@ const (
 	maxBatch = 128
 	// conflictTime is for how long a transaction that stands in the way of others is run again.
 	conflictTime = 10 * time.Second
-	// commitTime is how long a commit is waited for.
-	commitTime = 2 * statementTimeout
 	// askTime is for how long one whose commit was not answered is asked for.
 	askTime = 10 * time.Second
 )
@@ -139,7 +137,7 @@ func (w *writer) perform(batch []*write) {
 			}
 			w.finish(batch, unavailable.WithCause(r.err))
 			return
-		case !r.committing && !lost && isLost(r.err): // nothing of it was done
+		case !r.committing && !lost && isLost(r.err) && !isLate(r.err): // nothing of it was done
 			lost = true
 		case len(batch) > 1:
 			// One may be refused for what it is while the others are not.
@@ -247,10 +245,12 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 	c := w.conn
 	// Never a submitter's context: its end would undo the others' writes.
 	ctx := context.Background()
-	begin, cancel := context.WithTimeout(ctx, statementTimeout)
-	err := c.run(begin, "BEGIN ISOLATION LEVEL SERIALIZABLE")
-	cancel()
-	if err != nil {
+	shortest := statementPatience
+	for _, one := range batch {
+		shortest = min(shortest, patienceFor(one.ctx))
+	}
+	c.line.patience = shortest
+	if err := c.run(ctx, "BEGIN ISOLATION LEVEL SERIALIZABLE"); err != nil {
 		return result{err: err}
 	}
 	defer func() {
@@ -287,9 +287,8 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 			one.change = number
 		}
 	}
-	ending, cancel := context.WithTimeout(ctx, commitTime)
-	defer cancel()
-	err = c.run(ending, fmt.Sprintf("UPDATE writers SET number = %d WHERE id = %d; COMMIT", w.number+1, w.id))
+	c.line.patience = shortest
+	err := c.run(ctx, fmt.Sprintf("UPDATE writers SET number = %d WHERE id = %d; COMMIT", w.number+1, w.id))
 	w.store.versions.apply(&changes) // also where nobody knows
 	if err != nil {
 		return result{err: err, committing: true}
@@ -311,7 +310,7 @@ func (w *writer) runOne(ctx context.Context, one *write, savepoints bool) error 
 			return err
 		}
 	}
-	c.written = 0
+	c.written, c.line.patience = 0, patienceFor(one.ctx)
 	one.err = guard(relational.NewTx(ctx, &c.session), one.do)
 	switch {
 	case one.err == nil && c.pg.TxStatus() == 'T':

@@ -14,6 +14,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -167,6 +168,50 @@ func (s *Server) launch(bin string, as *syscall.SysProcAttr) error {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+// Pause has the server stand still, with all that it does, until resume is called or the test ends: it takes
+// connections, and answers nothing. Nobody else may use it meanwhile.
+func (s *Server) Pause(t testing.TB) (resume func()) {
+	t.Helper()
+	stopped, err := s.processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	signal := func(to syscall.Signal) {
+		for _, pid := range stopped {
+			if err := syscall.Kill(pid, to); err != nil && !errors.Is(err, syscall.ESRCH) {
+				t.Error(err)
+			}
+		}
+	}
+	signal(syscall.SIGSTOP)
+	resume = sync.OnceFunc(func() { signal(syscall.SIGCONT) })
+	t.Cleanup(resume)
+	return resume
+}
+
+// processes are the numbers of the server's processes, the one first that makes the others.
+func (s *Server) processes() ([]int, error) {
+	first := s.command.Process.Pid
+	all := []int{first}
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		// The name, in brackets, may hold anything; the state and the parent stand behind it.
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if len(fields) > 1 && fields[1] == strconv.Itoa(first) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, pid)
+		}
+	}
+	return all, err
 }
 
 func (s *Server) stop() error {
