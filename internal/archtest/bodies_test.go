@@ -45,6 +45,7 @@ var unreserved = map[string]string{
 	"internal/wire/errors.go":                  "an error that the service wrote",
 	"internal/engine/state.go":                 "what was stored of a suspended run, reserved by the attempt that loads it",
 	"internal/worker/attempt.go":               "what a job was accepted with, reserved by its attempt",
+	"internal/service/calls.go":                "the error of a job, of a bounded length",
 	"internal/service/prompt.go":               "what may follow a question, which the service wrote, of a bounded length",
 	"internal/service/page_state.go":           "what a visitor carries of a page, of a bounded length",
 	"internal/execution/called.go":             "what a job was called with, reserved by who shows it",

@@ -55,6 +55,8 @@ type Host struct {
 	Passwords *password.Gate
 	Clock     func() time.Time
 	Log       *slog.Logger
+	// Calls returns the other jobs as a script reaches them; nil where there are none.
+	Calls func(x *Execution) engine.Calls
 }
 
 // FormToken returns the token of the page where people answer a job's question: the
@@ -82,6 +84,8 @@ type Spec struct {
 	// Jobs of earlier versions have none.
 	Client  netip.Addr `json:"client,omitzero"`
 	Started time.Time  `json:"started"`
+	// Depth is how many scripts have run each other before this one.
+	Depth int `json:"depth,omitempty"`
 	// Trace is how much of the trace is shown.
 	Trace wire.TraceMode `json:"trace,omitempty"`
 	// Limits are those of the machine: the same each time the run is repeated.
@@ -102,6 +106,7 @@ type Execution struct {
 	Limits  account.Limits
 	Spec    Spec
 	Pace    engine.Pace
+	Job     *job.Summary // as which it runs; nil before that is known
 	// Observe is called with the results of effects, see engine.Options; may be nil.
 	Observe func(m *vm.Machine, e *vm.Effect, t engine.Result)
 	// MachineOutput is called with what commands put out, see engine.Options; may be nil.
@@ -297,6 +302,9 @@ func (x *Execution) Run(m *vm.Machine, s engine.State, j engine.Journal) *engine
 		MaxPause:  x.Limits.Pause,
 
 		MachineOutput: x.MachineOutput,
+	}
+	if x.Calls != nil && x.Job != nil {
+		o.Calls = x.Calls(x)
 	}
 	if x.Observe != nil {
 		o.Observe = func(e *vm.Effect, t engine.Result) { x.Observe(m, e, t) }

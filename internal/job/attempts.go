@@ -50,7 +50,11 @@ type Suspension struct {
 	State  State     // Paused or Waiting
 	Until  time.Time // zero for a prompt that never expires
 	Prompt *Prompt   // of Paused
-	At     time.Time // when that was asked
+	At     time.Time // when that was asked, or it began to await something
+	// AwaitsJob and AwaitsSignal are what a Waiting one waits for beside the moment, which is zero
+	// for never: the end of a job, or a signal of a name. Where that has come already, it is due at once.
+	AwaitsJob    ID
+	AwaitsSignal string
 	// Announced is the hash of the token of the next prompt's page, where the script waits and
 	// has read that page's address before; nil for none.
 	Announced *[32]byte

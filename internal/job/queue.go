@@ -45,6 +45,7 @@ type Queue struct {
 	Prompts
 	Questions
 	Views
+	Calls
 	Maintenance
 }
 
@@ -54,7 +55,8 @@ type Submissions interface {
 	// Running. It is the member's. A key that was used before returns the job of
 	// then as earlier, and ErrOtherBody for another request; nothing is stored
 	// then. So it is where its program finds no room, with ErrStorageLimit, and where that
-	// is neither given nor stored, with ErrNoProgram. An account that is not there is account.ErrNotFound.
+	// is neither given nor stored, with ErrNoProgram, and where scripts have started too many, with
+	// ErrCallLimit. A checkpoint of its context is committed with it. An account that is not there is account.ErrNotFound.
 	Accept(ctx context.Context, t *Task, m member.Member, now time.Time) (l Lease, earlier ID, err error)
 	// AcceptEnded stores a new job that has come to its end already, having changed
 	// nothing on its way; of the task only its webhook, what is sent there, and its key
@@ -93,6 +95,8 @@ type Task struct {
 	WebhookEvents WebhookEvents
 	// Key makes a repeat of the call find this job; nil without one.
 	Key *Key
+	// Called is who has started it, where a script did; nil otherwise.
+	Called *Called
 	// Concurrency bounds how many jobs with the same key are under way; the zero one does not.
 	Concurrency Concurrency
 	// MostBlocked is how many jobs of the account may wait for their keys, this one with them; 0 for

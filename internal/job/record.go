@@ -26,16 +26,18 @@ const (
 	JSON Convention = "json"
 	Site Convention = "site"
 	Run  Convention = "run" // a published script at an address of its own
+	// Script is a published script that another one has started.
+	Script Convention = "script"
 	// Scheduled is that of a schedule.
 	Scheduled Convention = "schedule"
 )
 
 // ConventionsText names all conventions, for messages.
-const ConventionsText = "form, json, site, run and schedule"
+const ConventionsText = "form, json, site, run, script and schedule"
 
 // Valid reports whether c is one of the conventions.
 func (c Convention) Valid() bool {
-	return c == Form || c == JSON || c == Site || c == Run || c == Scheduled
+	return c == Form || c == JSON || c == Site || c == Run || c == Script || c == Scheduled
 }
 
 // Summary is what listings show of a job.

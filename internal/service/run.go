@@ -166,6 +166,8 @@ func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (resul
 	if k.query.Page != nil {
 		k.Observe = k.noteChanges(k.Observe)
 	}
+	summary := k.summary()
+	k.Execution.Job = &summary
 	run := k.Run(k.machine, engine.State{}, nil)
 	k.run = run
 	out := k.drive(ctx, run)
@@ -198,7 +200,10 @@ func (k *syncRun) drive(ctx context.Context, run *engine.Run) engine.Outcome {
 		if err != nil {
 			k.ReportFault(err)
 		}
-		if out.Status != engine.Waiting || !k.waitOut(ctx, out.Until) {
+		if out.Awaits.Job != "" && k.awaitCalled(ctx, out.Awaits.Job) {
+			continue
+		}
+		if out.Status != engine.Waiting || !out.Awaits.IsZero() || !k.waitOut(ctx, out.Until) {
 			return out
 		}
 	}

@@ -64,6 +64,13 @@ type Jobs interface {
 	Adopt(ctx context.Context, s worker.Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error)
 	ReserveKey(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error)
 	FindKey(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error)
+	SubmitCalled(ctx context.Context, s worker.Submission) error
+	IsChild(ctx context.Context, a account.ID, parent, child job.ID) (bool, error)
+	Children(ctx context.Context, a account.ID, parent job.ID, after int64, limit int) ([]job.Child, error)
+	Parent(ctx context.Context, a account.ID, child job.ID) (ref int64, err error)
+	Signal(ctx context.Context, a account.ID, id job.ID, s job.Signal) (left bool, err error)
+	NextSignal(ctx context.Context, a account.ID, id job.ID, name string) (*job.Signal, error)
+	ConsumeSignal(ctx context.Context, a account.ID, id job.ID, number int64) error
 	Reply(ctx context.Context, id job.ID, r worker.Reply) (prompt string, err error)
 	Cancel(ctx context.Context, id job.ID) (job.State, error)
 	ViewWithin(ctx context.Context, id job.ID, most int64) (*job.View, error)

@@ -159,8 +159,8 @@ func (a *attempt) unregister() {
 	}
 	w.mu.Unlock()
 	w.notify(a.lease.ID)
-	if a.phase != phaseFinished || a.keyed {
-		w.nudge() // it, or one that waited for its key, may be due before anything else
+	if a.phase != phaseFinished || a.keyed || a.job != nil && a.job.Convention == job.Script {
+		w.nudge() // it, or one that waited for it or its key, may be due before anything else
 	}
 	a.releaseTicket()
 	if len(a.receipts.databases) > 0 {
@@ -492,7 +492,11 @@ func (a *attempt) outcome(out engine.Outcome, err error) (job.State, *wire.Error
 // isExpiry reports whether a script ended at a question that nobody answered in
 // time: the same code raised elsewhere is the script's own.
 func isExpiry(e *vm.Error) bool {
-	return e.Code == engine.Expired && (e.Step == "CONFIRM" || e.Step == "GATHER")
+	switch e.Step {
+	case "CONFIRM", "GATHER", "RUN SCRIPT", "WAIT FOR", "WAIT FOR SIGNAL":
+		return e.Code == engine.Expired
+	}
+	return false
 }
 
 // elapsed is how long the job has run, this attempt with it.
@@ -638,6 +642,10 @@ func (a *attempt) suspension(ctx context.Context, run *engine.Run, out engine.Ou
 	if state := run.State(); out.Status == engine.Waiting && state.Sent == state.Asked+1 {
 		token := sha256.Sum256([]byte(a.w.o.Host.FormToken(a.lease.Account, a.lease.ID, state.Asked)))
 		s.Announced = &token
+	}
+	if !out.Awaits.IsZero() {
+		s.At, s.AwaitsSignal = a.w.o.Clock().Truncate(time.Microsecond), out.Awaits.Signal
+		s.AwaitsJob, _ = job.ParseID(out.Awaits.Job)
 	}
 	if out.Status == engine.Paused {
 		s.State, s.Until, s.At = job.Paused, out.Prompt.Expires, a.w.o.Clock().Truncate(time.Microsecond)

@@ -21,6 +21,7 @@ func (w *Worker) Cancel(ctx context.Context, id job.ID) (job.State, error) {
 		w.nudge() // another may have waited for its key
 		w.o.OnEnded(job.Cancelled, 0)
 		w.o.OnDelivery()
+		w.stopAsked(ctx)
 	}
 	if state == job.Running {
 		w.mu.Lock()
@@ -29,6 +30,7 @@ func (w *Worker) Cancel(ctx context.Context, id job.ID) (job.State, error) {
 		if l != nil {
 			l.cancel(errStopped)
 		}
+		w.stopAsked(ctx)
 	}
 	return state, nil
 }

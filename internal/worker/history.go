@@ -20,7 +20,7 @@ func (a *attempt) newRun(j engine.Journal) *engine.Run {
 	if a.history != nil {
 		a.x.Observe = a.history.Observe
 	}
-	a.x.MachineOutput = a.machineOutput
+	a.x.MachineOutput, a.x.Job = a.machineOutput, a.job
 	return a.x.Run(a.machine, a.engineState, j)
 }
 

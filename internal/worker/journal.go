@@ -130,6 +130,7 @@ const (
 	sealForm     = "form"
 	sealRequest  = "request"
 	sealHistory  = "history"
+	sealSignal   = "signal"
 )
 
 func sealName(kind string, id job.ID) string { return kind + ":" + id.String() }

@@ -36,6 +36,8 @@ type Submission struct {
 	Key           *job.Key
 	Call          job.Call
 	Concurrency   job.Concurrency
+	// Called is who has started it, where a script did; nil otherwise.
+	Called *job.Called
 	// Collected is what Adopt stores of the results that the script got; nil for none.
 	Collected *journal.Collector
 }
@@ -56,7 +58,7 @@ func (w *Worker) task(s *Submission, now time.Time) (*job.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, WebhookTrace: s.WebhookTrace, WebhookEvents: s.WebhookEvents, Key: s.Key, Call: s.Call, Untraced: s.Spec.Trace != wire.TraceFull, Concurrency: s.Concurrency}
+	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, WebhookTrace: s.WebhookTrace, WebhookEvents: s.WebhookEvents, Key: s.Key, Call: s.Call, Called: s.Called, Untraced: s.Spec.Trace != wire.TraceFull, Concurrency: s.Concurrency}
 	if !w.o.Unlimited {
 		t.MostPrograms, t.MostBlocked = s.Limits.SuspendedBytes, s.Limits.Queued
 		if !s.Spec.Owner { // visitors leave a quarter

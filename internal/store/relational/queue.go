@@ -19,6 +19,7 @@ var (
 	_ job.Prompts     = Queue{}
 	_ job.Questions   = Queue{}
 	_ job.Views       = Queue{}
+	_ job.Calls       = Queue{}
 	_ job.Maintenance = Queue{}
 )
 
@@ -27,16 +28,16 @@ func (s *Store) Queue() Queue { return Queue{s} }
 
 // Parts returns the queue by its callers.
 func (q Queue) Parts() job.Queue {
-	return job.Queue{Submissions: q, Leases: q, Attempts: q, Prompts: q, Questions: q, Views: q, Maintenance: q}
+	return job.Queue{Submissions: q, Leases: q, Attempts: q, Prompts: q, Questions: q, Views: q, Calls: q, Maintenance: q}
 }
 
 // Accept implements job.Submissions.
 func (q Queue) Accept(ctx context.Context, task *job.Task, m member.Member, now time.Time) (l job.Lease, earlier job.ID, err error) {
-	err = q.store.write(ctx, func(t tx) (err error) {
+	_, err = q.store.change(ctx, func(t tx) (done bool, err error) {
 		l = job.Lease{}
 		if task.Key != nil {
 			if earlier, err = t.reserve(task.Account, *task.Key, task.ID, task.Created); err != nil || earlier != (job.ID{}) {
-				return err
+				return true, err
 			}
 		}
 		due, attempt := task.Created, int64(0)
@@ -44,10 +45,12 @@ func (q Queue) Accept(ctx context.Context, task *job.Task, m member.Member, now 
 			due, attempt = now, 1
 		}
 		if _, err := t.storeProgram(task); err != nil {
-			return err
+			return false, err
 		}
-		l, err = t.insertTask(task, due, attempt, m.Incarnation)
-		return err
+		if l, err = t.insertTask(task, due, attempt, m.Incarnation); err != nil {
+			return false, err
+		}
+		return true, t.storeCall(task.Account, l.Seq, task.Called, false)
 	})
 	return l, earlier, orphaned(err)
 }

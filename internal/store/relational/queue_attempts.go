@@ -287,8 +287,12 @@ func (t tx) suspend(l job.Lease, s *job.Suspension, held int64) error {
 	if err := t.storeQuestion(l, s); err != nil {
 		return err
 	}
-	_, err := t.exec("UPDATE jobs SET state = ?, due = ?, held = ?, question_bytes = question_bytes + ?, begun = 0, member = NULL WHERE seq = ?",
-		string(s.State), s.Until, held, s.QuestionBytes(), l.Seq)
+	due, err := t.storeAwaits(l, s)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec("UPDATE jobs SET state = ?, due = ?, held = ?, question_bytes = question_bytes + ?, begun = 0, member = NULL WHERE seq = ?",
+		string(s.State), due, held, s.QuestionBytes(), l.Seq)
 	return err
 }
 
@@ -343,8 +347,16 @@ func (t tx) finish(l job.Lease, e *job.End) error {
 	if err := t.noteEnd(l.Account, of, e.State, e.Finished); err != nil {
 		return err
 	}
+	if _, err := t.exec("DELETE FROM job_signals WHERE job = ?", l.Seq); err != nil {
+		return err
+	}
 	if e.Leftovers {
 		if err := t.deleteLeftovers(l.Seq, e.Finished); err != nil {
+			return err
+		}
+	}
+	if e.Convention == job.Script || e.State == job.Cancelled {
+		if err := t.endCall(l, e.State, e.Finished); err != nil {
 			return err
 		}
 	}
@@ -410,6 +422,7 @@ func (t tx) deleteLeftovers(seq int64, now time.Time) error {
 	for _, sql := range []string{
 		"DELETE FROM job_journal WHERE job = ?", "DELETE FROM job_snapshots WHERE job = ?",
 		"DELETE FROM job_output WHERE job = ?", "DELETE FROM job_prompts WHERE job = ?",
+		"DELETE FROM job_awaits WHERE job = ?",
 	} {
 		if _, err := t.exec(sql, seq); err != nil {
 			return err
@@ -461,6 +474,12 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 		return err
 	}
 	if err := t.noteEnd(l.Account, of, s, now); err != nil {
+		return err
+	}
+	if _, err := t.exec("DELETE FROM job_signals WHERE job = ?", l.Seq); err != nil {
+		return err
+	}
+	if err := t.endCall(l, s, now); err != nil {
 		return err
 	}
 	return t.enqueueDelivery(l, webhook, delivery, now)

@@ -145,5 +145,9 @@ func (t tx) claimJob(c *job.ClaimQuery, one *job.Claimed) error {
 	if _, err := t.exec("DELETE FROM job_prompts WHERE job = ?", one.Lease.Seq); err != nil {
 		return err
 	}
-	return t.endQuestions(one.Lease.Seq, job.QuestionExpired, c.Now)
+	how := job.QuestionExpired
+	if one.Stopping {
+		how = job.QuestionWithdrawn
+	}
+	return t.endQuestions(one.Lease.Seq, how, c.Now)
 }

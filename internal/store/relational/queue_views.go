@@ -30,8 +30,10 @@ func (q Queue) Cancel(ctx context.Context, id job.ID, now time.Time, failure []b
 		case state.Finished():
 			return nil
 		case state == job.Running && begun:
-			_, err := t.exec("UPDATE jobs SET stopping = 1 WHERE seq = ?", l.Seq)
-			return err
+			if _, err := t.exec("UPDATE jobs SET stopping = 1 WHERE seq = ?", l.Seq); err != nil {
+				return err
+			}
+			return t.stopChildren(l, now)
 		}
 		state, did = job.Cancelled, true
 		return t.finishAsStored(l, job.Cancelled, now, ran, failure, webhook, delivery, true)

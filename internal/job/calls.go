@@ -1,0 +1,73 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ql/internal/account"
+)
+
+// Errors of calls and signals.
+var (
+	// ErrCallLimit says that an account has as many jobs that scripts have started, and that have
+	// not ended, as it may.
+	ErrCallLimit = errors.New("scripts of the account have started too many jobs")
+	// ErrEnded says that a job has ended, and takes no signals.
+	ErrEnded = errors.New("job has ended")
+	// ErrSignalLimit says that as many signals wait for a job, or for the jobs of its account, as
+	// may.
+	ErrSignalLimit = errors.New("too many signals wait")
+)
+
+// Called is who has started a job, where a script did.
+type Called struct {
+	Parent ID
+	Most   int // jobs of the account that scripts have started and that have not ended, this one with them; 0 for any number
+}
+
+// Child is a job that a script has started.
+type Child struct {
+	Ref         int64
+	ID          ID
+	State       State
+	ProgramName string
+	Created     time.Time
+	Finished    time.Time // zero while it is not
+}
+
+// Signal is what a job is told while it runs.
+type Signal struct {
+	Number int64
+	Name   string
+	Data   []byte    // sealed
+	Key    *[32]byte // the same for a repeat; nil where nothing tells one
+	At     time.Time
+	// How many signals may wait for the job, and how many bytes for all jobs of the account; 0 for any
+	// number.
+	Most      int
+	MostBytes int64
+}
+
+// MaxSignalKeys is how many signals of a job are remembered that were consumed, so that their repeats
+// are known.
+const MaxSignalKeys = 1000
+
+// Calls is what is stored of jobs that start, await and signal others.
+type Calls interface {
+	// IsChild tells whether a job was started by another one.
+	IsChild(ctx context.Context, a account.ID, parent, child ID) (bool, error)
+	// Children lists the jobs that one has started, in their order, those after one; 0 for the
+	// first.
+	Children(ctx context.Context, a account.ID, parent ID, after int64, limit int) ([]Child, error)
+	// Parent returns the number of the job that has started one; 0 where a script did not, or that
+	// job is not stored.
+	Parent(ctx context.Context, a account.ID, child ID) (ref int64, err error)
+	// Signal leaves a signal for a job of an account, which is due then where it waits for it. It
+	// reports false for a repeat. The error is ErrNotFound, ErrEnded or ErrSignalLimit.
+	Signal(ctx context.Context, a account.ID, id ID, s *Signal) (bool, error)
+	// NextSignal returns the oldest signal of a name that waits for a job; nil for none.
+	NextSignal(ctx context.Context, a account.ID, id ID, name string) (*Signal, error)
+	// ConsumeSignal takes a signal away.
+	ConsumeSignal(ctx context.Context, a account.ID, id ID, number int64) error
+}

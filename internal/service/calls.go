@@ -1,0 +1,271 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+	"unicode/utf8"
+
+	"ql/internal/account"
+	"ql/internal/engine"
+	"ql/internal/execution"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/worker"
+	"ql/lang/form"
+	"ql/lang/value"
+)
+
+const (
+	// maxCallDepth is how deep scripts run each other.
+	maxCallDepth = 8
+	// minCalls is how many jobs scripts of an account may have started that have not ended, whatever its
+	// plan; more where more may be in line.
+	minCalls, maxCalls = 1_000, 10_000
+	// Signals that wait: of a job, and bytes of all of an account.
+	maxSignals     = 100
+	maxSignalBytes = 4 << 20
+	// calledWait is how long a synchronous call waits for a script that it runs, before it becomes a job.
+	calledWait = 5 * time.Second
+)
+
+// calls are the other jobs as one run reaches them.
+type calls struct {
+	*Service
+	x *execution.Execution
+}
+
+// Calls returns the other jobs as a run reaches them.
+func (s *Service) Calls(x *execution.Execution) engine.Calls { return &calls{s, x} }
+
+// mostCalls is how many jobs of an account may be there that scripts have started.
+func (k *calls) mostCalls() int {
+	if k.o.Unlimited {
+		return maxCalls
+	}
+	return min(max(k.x.Limits.Queued, minCalls), maxCalls)
+}
+
+// NewJob implements engine.Calls.
+func (k *calls) NewJob() string { return k.o.NewID().String() }
+
+// Start implements engine.Calls.
+func (k *calls) Start(ctx context.Context, id string, c engine.ScriptCall) error {
+	child, _ := job.ParseID(id)
+	parent := k.x
+	if parent.Spec.Depth >= maxCallDepth {
+		return value.Exceeded("call_depth", maxCallDepth, "scripts may run each other %d deep: run this one from further up", maxCallDepth)
+	}
+	script, err := k.calledScript(ctx, c.Name)
+	if err != nil {
+		return err
+	}
+	spec := execution.Spec{
+		Input: c.Input, Trace: parent.Spec.Trace, Owner: parent.Spec.Owner || script.Secrets, NoMachines: parent.Spec.NoMachines, Client: parent.Spec.Client,
+		Started: k.o.Clock(), Limits: parent.Limits.AsyncMachine(), Depth: parent.Spec.Depth + 1,
+	}
+	x, err := k.o.Host.Open(ctx, child, parent.Account, parent.Limits, spec, parent.Pace)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	program, failure, err := x.Compile(ctx, script.Text)
+	if err != nil {
+		return err
+	}
+	if failure != nil {
+		return value.Errorf(failure.Code, "the script %q does not compile: %s", script.Name, failure.Message)
+	}
+	if err := x.CheckInput(ctx, program); err != nil {
+		return inputError(err)
+	}
+	if program.UsesSession {
+		if err := x.EnsureSession(ctx); err != nil {
+			return err
+		}
+	}
+	parent.Pace.Yield()
+	err = k.o.Jobs.SubmitCalled(ctx, worker.Submission{
+		Summary: job.Summary{
+			ID: child, Account: parent.Account.ID, Mode: job.Async, Convention: job.Script, Credential: parent.Job.Credential, KeyID: parent.Job.KeyID, ProgramName: script.Name, Created: spec.Started,
+		},
+		Account: parent.Account, Limits: parent.Limits, Spec: x.Spec, Program: program,
+		Call: k.call(x, &Query{Script: script.Text, Input: c.Input, published: &script}), Called: &job.Called{Parent: parent.ID, Most: k.mostCalls()},
+	})
+	switch {
+	case errors.Is(err, job.ErrCallLimit):
+		return value.Exceeded("calls", int64(k.mostCalls()), "scripts of the account have started %d jobs that have not ended, which is as many as they may have: wait for some first", k.mostCalls())
+	case errors.Is(err, job.ErrStorageLimit):
+		return value.Errorf("quota_exceeded", "the programs of the account's jobs that are not finished may have no more bytes: let some finish first")
+	}
+	return err
+}
+
+// calledScript finds the published script that a run calls. One that was sent by somebody without
+// credentials runs what everybody may.
+func (k *calls) calledScript(ctx context.Context, name string) (account.Published, error) {
+	found, err := k.o.Scripts.CalledScript(ctx, k.x.Account.ID, name)
+	switch {
+	case errors.Is(err, account.ErrNotFound):
+		return found, value.Errorf(string(fault.ScriptNotFound), "%s", fault.Of(account.NoScript(name)).Message)
+	case err != nil:
+		return found, err
+	case !k.x.Spec.Owner && k.x.Job.ProgramName == "" && found.Callers != account.CallersAnyone:
+		return found, value.Errorf(string(fault.ScriptNotFound), "there is no script of this name that this call may run")
+	case found.Text == "":
+		return found, value.Errorf(string(fault.ScriptNotFound), "of the script %s there is only the hash: publish it again to run it by its name", value.Quote(found.Name))
+	}
+	return found, nil
+}
+
+// inputError is what a script sees where its map does not fit the fields of the one that it runs.
+func inputError(err error) error {
+	var fields form.FieldErrors
+	var known *fault.Error
+	switch {
+	case errors.As(err, &fields):
+		m := value.NewMap(nil, len(fields))
+		for _, f := range fields {
+			m.SetText(f.Field, value.Text(f.Message))
+		}
+		return &value.Error{Code: "invalid_fields", Message: fields.Error(), Fields: m.Value()}
+	case errors.As(err, &known) && known.Code == fault.LimitExceeded:
+		return value.Errorf(value.LimitExceeded, "%s", known.Message)
+	}
+	return err
+}
+
+// child returns the id of a job that the run has started.
+func (k *calls) child(ctx context.Context, text string) (job.ID, error) {
+	id, ok := job.ParseID(text)
+	if ok {
+		var err error
+		if ok, err = k.o.Jobs.IsChild(ctx, k.x.Account.ID, k.x.ID, id); err != nil {
+			return id, err
+		}
+	}
+	if !ok {
+		return id, value.Errorf(string(fault.JobNotFound), "WAIT FOR takes a job that this script has started, and whose record is still there")
+	}
+	return id, nil
+}
+
+// Ended implements engine.Calls.
+func (k *calls) Ended(ctx context.Context, text string, m *value.Meter) (value.Value, bool, error) {
+	id, err := k.child(ctx, text)
+	if err != nil {
+		return value.Null, false, err
+	}
+	v, err := k.o.Jobs.ViewWithin(ctx, id, 0)
+	if err != nil || !v.State.Finished() {
+		return value.Null, false, err
+	}
+	switch v.State {
+	case job.Complete:
+	case job.Declined:
+		return value.Null, true, value.Errorf("declined", "the job ended since somebody declined")
+	case job.Cancelled:
+		return value.Null, true, value.Errorf("job_cancelled", "the job was cancelled")
+	default:
+		return value.Null, true, childError(v.Error)
+	}
+	if v.Output > int64(m.Text) {
+		return value.Null, true, value.Exceeded("value_size", int64(m.Text), "the result of the job has %d bytes, and a text has %d at most", v.Output, m.Text)
+	}
+	m.Alloc(int(v.Output))
+	if v, err = k.o.Jobs.ViewWithin(ctx, id, v.Bytes); err != nil {
+		return value.Null, false, err
+	}
+	m.WorkBytes(len(v.Result))
+	switch {
+	case v.Encoding == job.JSONText:
+		result, broken := value.ParseJSON(m, string(v.Result))
+		if broken != nil {
+			return value.Null, true, broken
+		}
+		return result, true, nil
+	case utf8.Valid(v.Result):
+		return value.Text(string(v.Result)), true, nil
+	}
+	return value.Bytes(v.Result), true, nil
+}
+
+// childError is the error of a job as who has started it sees it.
+func childError(text []byte) error {
+	var e struct{ Code, Message string }
+	if err := json.Unmarshal(text, &e); err != nil || e.Code == "" {
+		return value.Errorf("job_failed", "the job failed")
+	}
+	return value.Errorf(e.Code, "%s", e.Message)
+}
+
+// Cancel implements engine.Calls.
+func (k *calls) Cancel(ctx context.Context, text string) error {
+	id, err := k.child(ctx, text)
+	if err != nil {
+		return err
+	}
+	_, err = k.o.Jobs.Cancel(ctx, id)
+	return err
+}
+
+// Signal implements engine.Calls.
+func (k *calls) Signal(ctx context.Context, text string, s engine.Signal) error {
+	id, ok := job.ParseID(text)
+	if !ok {
+		return value.Errorf(string(fault.JobNotFound), "SIGNAL takes the job that START SCRIPT gave, or what another job has in !JOB('id')")
+	}
+	_, err := k.o.Jobs.Signal(ctx, k.x.Account.ID, id, job.Signal{Name: s.Name, Data: s.Data, Most: maxSignals, MostBytes: maxSignalBytes})
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		return value.Errorf(string(fault.JobNotFound), "the account has no such job")
+	case errors.Is(err, job.ErrEnded):
+		return value.Errorf("job_ended", "the job has ended, and takes no signals")
+	case errors.Is(err, job.ErrSignalLimit):
+		return value.Exceeded("signals", maxSignals, "as many signals wait as may: %d of a job, and %d bytes of all jobs of an account", maxSignals, maxSignalBytes)
+	}
+	return err
+}
+
+// NextSignal implements engine.Calls.
+func (k *calls) NextSignal(ctx context.Context, name string) (*engine.Signal, error) {
+	s, err := k.o.Jobs.NextSignal(ctx, k.x.Account.ID, k.x.ID, name)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	return &engine.Signal{Number: s.Number, Name: s.Name, Data: s.Data}, nil
+}
+
+// ConsumeSignal implements engine.Calls.
+func (k *calls) ConsumeSignal(ctx context.Context, s *engine.Signal) error {
+	return k.o.Jobs.ConsumeSignal(ctx, k.x.Account.ID, k.x.ID, s.Number)
+}
+
+// awaitCalled waits for a job that a synchronous call waits for, and reports whether it is worth to look
+// again. Whoever waits longer becomes a job, which holds nothing meanwhile.
+func (k *syncRun) awaitCalled(ctx context.Context, text string) bool {
+	id, ok := job.ParseID(text)
+	if !ok {
+		return false
+	}
+	k.Pace.Yield()
+	ctx, cancel := context.WithTimeout(ctx, min(calledWait, k.Limits.SyncTime/2))
+	defer cancel()
+	changed, stop := k.o.Jobs.Watch(id)
+	defer stop()
+	for {
+		v, err := k.o.Jobs.ViewWithin(ctx, id, 0)
+		if err != nil || ctx.Err() != nil {
+			return false
+		}
+		if v.State.Finished() {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
