@@ -196,7 +196,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		OnDeleted: func() { p.upkeep.RequestDeletions() },
 		OnRun:     func(state job.State, took time.Duration) { p.metrics.ObserveRun(string(state), took) },
 	})
-	host.Calls = service.Calls
+	host.Calls, host.SignalURL = service.Calls, service.SignalURL
 	if err := a.startJobs(ctx, service); err != nil {
 		return nil, err
 	}

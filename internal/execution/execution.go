@@ -55,6 +55,8 @@ type Host struct {
 	Passwords *password.Gate
 	Clock     func() time.Time
 	Log       *slog.Logger
+	// SignalURL is where programs tell a job something; nil where they cannot.
+	SignalURL func(a account.ID, id job.ID) string
 	// Calls returns the other jobs as a script reaches them; nil where there are none.
 	Calls func(x *Execution) engine.Calls
 }
@@ -356,6 +358,9 @@ func (x *Execution) jobEntries(_ context.Context, asked int) (value.Value, error
 	if x.Forms != "" {
 		m.SetText(engine.FormURL, value.Text(x.Forms+x.FormToken(x.Account.ID, x.ID, asked)))
 		m.SetText("confirm_url", value.Text(x.Confirms+x.ID.String()))
+	}
+	if x.SignalURL != nil {
+		m.SetText("signal_url", value.Text(x.SignalURL(x.Account.ID, x.ID)))
 	}
 	return m.Value(), nil
 }

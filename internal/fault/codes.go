@@ -19,6 +19,7 @@ const (
 
 	NotFound     Code = "not_found"
 	JobNotFound  Code = "job_not_found"
+	JobEnded     Code = "job_ended"
 	FileNotFound Code = "file_not_found"
 	FileGone     Code = "file_gone"
 
@@ -88,6 +89,7 @@ var statuses = map[Code]int{
 
 	NotFound:     404,
 	JobNotFound:  404,
+	JobEnded:     410,
 	FileNotFound: 404,
 
 	ScriptNotFound: 404,

@@ -23,7 +23,7 @@ const published = `
 404 job_not_found file_not_found not_found script_not_found
 405 method_not_allowed
 409 not_paused idempotency_in_progress session_busy schedule_busy already_exists content_missing is_folder not_a_folder folder_not_empty
-410 file_gone
+410 file_gone job_ended
 412 precondition_failed
 413 too_large
 415 unsupported_media_type

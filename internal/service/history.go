@@ -120,6 +120,9 @@ func (s *Service) gone(err error) error {
 // mostAnswers is how many answers of a job are shown: those that came last.
 const mostAnswers = 500
 
+// mostChildren is how many of the jobs are shown that a job has started: the first.
+const mostChildren = 1000
+
 // JobHistory shows a job with what it was called with.
 func (s *Service) JobHistory(ctx context.Context, c Caller, p *Credentials, ref string) (JobHistory, error) {
 	owner, j, meta, err := s.findRef(ctx, c, p, ref)
@@ -154,6 +157,17 @@ func (s *Service) JobHistory(ctx context.Context, c Caller, p *Credentials, ref 
 	}
 	if v.State.Finished() && cost != (job.Cost{}) {
 		h.Cost = &wire.JobCost{Fuel: cost.Fuel, Memory: cost.Memory, Output: int64(len(v.Result)), Fetches: cost.Fetches}
+	}
+	if h.Parent, err = s.o.Jobs.Parent(ctx, j.Account, j.ID); err != nil {
+		return a, err
+	}
+	children, err := s.o.Jobs.Children(ctx, j.Account, j.ID, 0, mostChildren+1)
+	if err != nil {
+		return a, err
+	}
+	h.MoreChildren = len(children) > mostChildren
+	for _, one := range children[:min(len(children), mostChildren)] {
+		h.Children = append(h.Children, wire.JobChild{Ref: one.Ref, Status: string(one.State), Program: one.ProgramName})
 	}
 	for _, one := range slices.Backward(answers) {
 		h.Answers = append(h.Answers, jobAnswered(&one))

@@ -169,11 +169,23 @@ type JobHistory struct {
 	Omitted int64       // bytes of the request that are not kept
 	Cost    *JobCost    // nil where it is not known
 	Answers []JobAnswered
+	// Parent is the number of the job that has started it, 0 for none, and Children are those that it has
+	// started; MoreChildren says that there are more.
+	Parent       int64
+	Children     []JobChild
+	MoreChildren bool
+}
+
+// JobChild is a job that another one has started.
+type JobChild struct {
+	Ref     int64
+	Status  string
+	Program string
 }
 
 // Size is about how many bytes AppendJSON appends where little is escaped.
 func (j *JobHistory) Size() int {
-	n := j.Job.Size() + 1024 + len(j.Input) + 2560*len(j.Answers)
+	n := j.Job.Size() + 1024 + len(j.Input) + 2560*len(j.Answers) + 256*len(j.Children)
 	if j.Source != nil {
 		n += j.Source.size()
 	}
@@ -234,6 +246,19 @@ func (j *JobHistory) AppendJSON(dst []byte) []byte {
 		dst = appendNumber(dst, "memory", c.Memory)
 		dst = appendNumber(dst, "output", c.Output)
 		dst = append(appendNumber(dst, "fetches", c.Fetches), '}')
+	}
+	if j.Parent != 0 {
+		dst = appendNumber(dst, "parent", j.Parent)
+	}
+	if len(j.Children) > 0 {
+		dst = append(appendName(dst, "children"), '[')
+		for i := range j.Children {
+			one := &j.Children[i]
+			dst = strconv.AppendInt(append(appendComma(dst), `{"ref":`...), one.Ref, 10)
+			dst = appendTextField(dst, "status", one.Status)
+			dst = append(appendTextField(dst, "program", one.Program), '}')
+		}
+		dst = strconv.AppendBool(appendName(append(dst, ']'), "more_children"), j.MoreChildren)
 	}
 	dst = append(appendName(dst, "answers"), '[')
 	for i := range j.Answers {

@@ -37,6 +37,10 @@ func Routes(s *service.Service) []server.Route {
 			Timeout: longestWait, Serve: c.confirm, EncodeError: encodeError,
 		},
 		{
+			Method: http.MethodPost, Path: "/v1/signals/{token}", Accepts: principal.Set{principal.ByNobody},
+			Serve: c.signal, EncodeError: encodeError,
+		},
+		{
 			Method: http.MethodGet, Path: "/v1/jobs", Accepts: owner, Pages: true,
 			Serve: c.jobs, EncodeError: encodeError,
 		},
