@@ -49,9 +49,13 @@ type Signal struct {
 	MostBytes int64
 }
 
-// MaxSignalKeys is how many signals of a job are remembered that were consumed, so that their repeats
-// are known.
-const MaxSignalKeys = 1000
+const (
+	// MaxSignalKeys is how many of a job's last signals are remembered, so that their repeats are known,
+	// and MaxSignalKeysEnded how many of them when it has ended.
+	MaxSignalKeys, MaxSignalKeysEnded = 1000, 100
+	// SignalRow is how many bytes a signal that waits counts for besides its data.
+	SignalRow = 1 << 10
+)
 
 // Calls is what is stored of jobs that start, await and signal others.
 type Calls interface {
@@ -64,7 +68,7 @@ type Calls interface {
 	// job is not stored.
 	Parent(ctx context.Context, a account.ID, child ID) (ref int64, err error)
 	// Signal leaves a signal for a job of an account, which is due then where it waits for it. It
-	// reports false for a repeat. The error is ErrNotFound, ErrEnded or ErrSignalLimit.
+	// reports false for a repeat, also where the job has ended since. The error is ErrNotFound, ErrEnded or ErrSignalLimit.
 	Signal(ctx context.Context, a account.ID, id ID, s *Signal) (bool, error)
 	// NextSignal returns the oldest signal of a name that waits for a job; nil for none.
 	NextSignal(ctx context.Context, a account.ID, id ID, name string) (*Signal, error)

@@ -107,7 +107,7 @@ func (q Queue) IsChild(ctx context.Context, a account.ID, parent, child job.ID) 
 // Children implements job.Calls.
 func (q Queue) Children(ctx context.Context, a account.ID, parent job.ID, after int64, limit int) (list []job.Child, err error) {
 	err = q.store.read(ctx, func(t tx) error {
-		return t.each("SELECT "+summaryColumns+", seq FROM job_calls c JOIN jobs ON seq = c.child WHERE c.account = ? AND c.parent = ? AND c.child > ? ORDER BY c.child LIMIT ?", func(r row) {
+		return t.each("SELECT "+summaryColumns+", seq FROM (SELECT child FROM job_calls WHERE account = ? AND parent = ? AND child > ? ORDER BY child LIMIT ?) AS called JOIN jobs ON seq = child ORDER BY seq", func(r row) {
 			s := readSummary(r)
 			list = append(list, job.Child{Ref: r.int(11), ID: s.ID, State: s.State, ProgramName: s.ProgramName, Created: s.Created, Finished: s.Finished})
 		}, int64(a), t.conn.IDs.place(parent), after, limit)
@@ -136,8 +136,6 @@ func (q Queue) Signal(ctx context.Context, a account.ID, id job.ID, s *job.Signa
 			return false, err
 		case !found:
 			return false, job.ErrNotFound
-		case ended:
-			return false, job.ErrEnded
 		}
 		var key any
 		if s.Key != nil {
@@ -146,17 +144,21 @@ func (q Queue) Signal(ctx context.Context, a account.ID, id job.ID, s *job.Signa
 				return true, err
 			}
 		}
+		if ended {
+			return false, job.ErrEnded
+		}
+		size := int64(len(s.Data)) + job.SignalRow
 		var waiting, bytes, last int64
 		if _, err := t.one("SELECT count(data), coalesce(max(number), 0) FROM job_signals WHERE job = ?", func(r row) { waiting, last = r.int(0), r.int(1) }, seq); err != nil {
 			return false, err
 		}
-		if _, err := t.one("SELECT coalesce(sum(length(data)), 0) FROM job_signals WHERE account = ? AND data IS NOT NULL", func(r row) { bytes = r.int(0) }, int64(a)); err != nil {
+		if _, err := t.one("SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) FROM job_signals WHERE account = ? AND data IS NOT NULL", func(r row) { bytes = r.int(0) }, int64(a)); err != nil {
 			return false, err
 		}
-		if s.Most > 0 && waiting >= int64(s.Most) || s.MostBytes > 0 && bytes+int64(len(s.Data)) > s.MostBytes {
+		if s.Most > 0 && waiting >= int64(s.Most) || s.MostBytes > 0 && bytes+size > s.MostBytes {
 			return false, job.ErrSignalLimit
 		}
-		if _, err := t.exec("INSERT INTO job_signals (job, number, account, name, data, key, at) VALUES (?, ?, ?, ?, ?, ?, ?)", seq, last+1, int64(a), s.Name, s.Data, key, s.At); err != nil {
+		if _, err := t.exec("INSERT INTO job_signals (job, number, account, name, data, bytes, key, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", seq, last+1, int64(a), s.Name, s.Data, size, key, s.At); err != nil {
 			return false, err
 		}
 		if _, err := t.exec("DELETE FROM job_signals WHERE job = ? AND number <= ? AND data IS NULL", seq, last+1-job.MaxSignalKeys); err != nil {
@@ -180,7 +182,16 @@ func (q Queue) NextSignal(ctx context.Context, a account.ID, id job.ID, name str
 	return s, err
 }
 
-// ConsumeSignal implements job.Calls. Where nothing tells a repeat of it, nothing is left of it.
+// endSignals drops what was left for a job that ends, but for what tells the repeats of its last signals.
+func (t tx) endSignals(seq int64) error {
+	if n, err := t.exec("UPDATE job_signals SET data = NULL WHERE job = ?", seq); err != nil || n == 0 {
+		return err
+	}
+	_, err := t.exec("DELETE FROM job_signals WHERE job = ?1 AND (key IS NULL OR number <= (SELECT max(number) FROM job_signals WHERE job = ?1) - ?2)", seq, job.MaxSignalKeysEnded)
+	return err
+}
+
+// ConsumeSignal implements job.Calls.
 func (q Queue) ConsumeSignal(ctx context.Context, a account.ID, id job.ID, number int64) error {
 	_, err := q.store.change(ctx, func(t tx) (bool, error) {
 		n, err := t.exec("UPDATE job_signals SET data = NULL WHERE number = ? AND data IS NOT NULL AND account = ? AND job IN (SELECT seq FROM jobs WHERE id = ?)", number, int64(a), t.conn.IDs.place(id))

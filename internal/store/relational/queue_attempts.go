@@ -347,7 +347,7 @@ func (t tx) finish(l job.Lease, e *job.End) error {
 	if err := t.noteEnd(l.Account, of, e.State, e.Finished); err != nil {
 		return err
 	}
-	if _, err := t.exec("DELETE FROM job_signals WHERE job = ?", l.Seq); err != nil {
+	if err := t.endSignals(l.Seq); err != nil {
 		return err
 	}
 	if e.Leftovers {
@@ -476,7 +476,7 @@ func (t tx) finishAsStored(l job.Lease, s job.State, now time.Time, ran time.Dur
 	if err := t.noteEnd(l.Account, of, s, now); err != nil {
 		return err
 	}
-	if _, err := t.exec("DELETE FROM job_signals WHERE job = ?", l.Seq); err != nil {
+	if err := t.endSignals(l.Seq); err != nil {
 		return err
 	}
 	if err := t.endCall(l, s, now); err != nil {

@@ -92,8 +92,8 @@ func (t tx) claimable(c *job.ClaimQuery, dead []int64, p job.Places) (list []cla
 		return t.each(sql, func(r row) { list = append(list, readClaimable(r)) },
 			int64(p.Account), p.N, c.Formats, job.SuspectCrashes, c.Suspects, p.Stopping, of)
 	}
-	// One that was never begun has neither crashed nor been asked to stop.
-	if !c.Suspects && !p.Stopping {
+	// One that was never begun has not crashed.
+	if !c.Suspects {
 		if err := read(selectAccepted+ofMember+" AND state = 'accepted'"+mayBeBegun+inItsOrder, c.Member.Incarnation); err != nil {
 			return nil, err
 		}

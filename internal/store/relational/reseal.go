@@ -83,6 +83,11 @@ var sealedColumns = []sealedColumn{
 			WHERE job > ?1 AND ?2 = ?2 ORDER BY job LIMIT ?3`,
 		update: "UPDATE job_prompts SET sealed = ?3 WHERE job = ?1 AND ?2 = ?2", kind: "snapshot", part: "form",
 	},
+	{
+		rows: `SELECT job, number, jobs.account, jobs.id, data FROM job_signals JOIN jobs ON jobs.seq = job
+			WHERE (job, number) > (?1, ?2) AND data IS NOT NULL ORDER BY job, number LIMIT ?3`,
+		update: "UPDATE job_signals SET data = ?3 WHERE job = ?1 AND number = ?2", kind: "snapshot", part: "signal",
+	},
 }
 
 // Reseal replaces all that is sealed by what f makes of it, and leaves what f returns nil for. It does

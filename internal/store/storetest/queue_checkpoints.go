@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"testing"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/job"
@@ -35,6 +36,17 @@ func changes(t *testing.T, s Stores, a account.ID) map[string]change {
 	var usage files.Usage
 	var row sessions.Row
 	file := files.Node{Path: "/file", Modified: noon}
+	child, parent, told := task(a, 500), task(a, 499).ID, running(t, s, a, 498)
+	var left job.Signal
+	leave := func(ctx context.Context) error {
+		_, err := s.Queue.Signal(ctx, a, told.ID, &left)
+		return err
+	}
+	next := func() any {
+		g, err := s.Queue.NextSignal(ctx, a, told.ID, left.Name)
+		must(t, err)
+		return g
+	}
 	return map[string]change{
 		"Apply": {
 			prepare: func() {
@@ -75,6 +87,40 @@ func changes(t *testing.T, s Stores, a account.ID) map[string]change {
 			prepare: create,
 			do:      func(ctx context.Context) (bool, error) { return true, s.Sessions.Remove(ctx, k) },
 			look:    session,
+		},
+		"Accept": {
+			prepare: func() {
+				child = task(a, int(child.Created.Sub(noon)/time.Second)+1)
+				child.Called = &job.Called{Parent: parent}
+			},
+			do: func(ctx context.Context) (bool, error) {
+				_, _, err := s.Queue.Accept(ctx, child, node(t, s), claimTime)
+				return true, err
+			},
+			look: func() any {
+				list, err := s.Queue.Children(ctx, a, parent, 0, 100)
+				must(t, err)
+				return list
+			},
+		},
+		"Signal": {
+			prepare: func() { left = job.Signal{Name: left.Name + "s", Data: []byte("data"), At: noon} },
+			do:      func(ctx context.Context) (bool, error) { return true, leave(ctx) },
+			look:    next,
+		},
+		"ConsumeSignal": {
+			prepare: func() {
+				left = job.Signal{Name: left.Name + "c", Data: []byte("data"), At: noon}
+				must(t, leave(ctx))
+				left.Number++
+				if g, _ := next().(*job.Signal); g != nil {
+					left.Number = g.Number
+				}
+			},
+			do: func(ctx context.Context) (bool, error) {
+				return true, s.Queue.ConsumeSignal(ctx, a, told.ID, left.Number)
+			},
+			look: next,
 		},
 	}
 }

@@ -20,9 +20,10 @@ CREATE TABLE job_signals (
 	account  BIGINT NOT NULL,
 	name     TEXT COLLATE "C" NOT NULL,
 	data     BYTEA,
+	bytes    BIGINT NOT NULL,
 	key      BYTEA,
 	at       BIGINT NOT NULL,
 	PRIMARY KEY (job, number)
 );
-CREATE INDEX job_signals_open ON job_signals (account) WHERE data IS NOT NULL;
+CREATE INDEX job_signals_open ON job_signals (account, bytes) WHERE data IS NOT NULL;
 CREATE UNIQUE INDEX job_signals_key ON job_signals (job, key) WHERE key IS NOT NULL;

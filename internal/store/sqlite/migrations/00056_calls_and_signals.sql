@@ -17,7 +17,7 @@ CREATE TABLE job_awaits (
 	signal TEXT  -- its name; null for a job
 ) STRICT;
 
--- Signals that were left for jobs. Those that were consumed stay without data, so that a repeat
+-- Signals that were left for jobs. The last that were consumed stay without data, so that a repeat
 -- is known.
 CREATE TABLE job_signals (
 	job      INTEGER NOT NULL REFERENCES jobs (seq) ON DELETE CASCADE,
@@ -25,9 +25,10 @@ CREATE TABLE job_signals (
 	account  INTEGER NOT NULL,
 	name     TEXT    NOT NULL,
 	data     BLOB, -- sealed; null when it was consumed
+	bytes    INTEGER NOT NULL, -- that it counts for while it waits
 	key      BLOB, -- the hash of what tells a repeat; null for none
 	at       INTEGER NOT NULL,
 	PRIMARY KEY (job, number)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX job_signals_open ON job_signals (account) WHERE data IS NOT NULL;
+CREATE INDEX job_signals_open ON job_signals (account, bytes) WHERE data IS NOT NULL;
 CREATE UNIQUE INDEX job_signals_key ON job_signals (job, key) WHERE key IS NOT NULL;
