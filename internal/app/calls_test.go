@@ -137,42 +137,226 @@ EMIT ?sum`, n))
 	}
 }
 
-// TestCancelledTree: who cancels a job cancels all that it has started.
+// jobTree is a job with those around it.
+type jobTree struct {
+	Ref, Parent int64
+	Status      string
+	Program     *string
+	Convention  string
+	Children    []struct {
+		Ref             int64
+		Status, Program string
+	}
+}
+
+// jobs lists all jobs of the account.
+func (c *callers) jobs() (list []struct {
+	Ref    int64
+	Status string
+	JobID  string `json:"job_id"`
+}) {
+	c.Helper()
+	var page struct {
+		Jobs []struct {
+			Ref    int64
+			Status string
+			JobID  string `json:"job_id"`
+		}
+	}
+	c.get("/v1/jobs?limit=500", &page)
+	return page.Jobs
+}
+
+func (c *callers) get(path string, into any) {
+	c.Helper()
+	a := send(c.T, asOwner(c.T, c.username, "GET", c.URL()+path, ""))
+	if err := json.Unmarshal([]byte(a.body), into); err != nil || a.status != 200 {
+		c.Fatalf("%v: %d %s", err, a.status, a.body)
+	}
+}
+
+// until polls a job until it has a state.
+func (c *callers) until(id, status string) calledJob {
+	c.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; {
+		j := c.poll(id, 10)
+		if j.Status == status {
+			return j
+		}
+		if isOver(j.Status) || time.Now().After(deadline) {
+			c.Fatalf("the job is %s, not %s: %+v", j.Status, status, j.Error)
+		}
+	}
+}
+
+// TestCancelledTree: who cancels a job cancels all that it has started, whether that has begun or not.
 func TestCancelledTree(t *testing.T) {
 	b := apptest.Boot(t, apptest.Production)
 	b.Account("caller", account.Free)
 	c := &callers{t, b, "caller"}
-	c.publish("leaf", `WAIT 1 HOUR`)
-	c.publish("branch", `START SCRIPT "leaf" START SCRIPT "leaf" SET ?b WAIT FOR ?b`)
-	j := c.submit("async", `START SCRIPT "branch" SET ?a START SCRIPT "branch" WAIT FOR ?a`)
-	states := func() map[string]int {
-		var list struct{ Jobs []struct{ Status string } }
-		a := send(t, asOwner(t, "caller", "GET", b.URL()+"/v1/jobs?limit=100", ""))
-		if err := json.Unmarshal([]byte(a.body), &list); err != nil {
-			t.Fatal(err, a.body)
+	c.publish("leaf", `IF !INPUT('root') IS NOT NULL THEN SIGNAL "up" TO !INPUT('root') END WAIT 1 HOUR`)
+	c.publish("branch", `START SCRIPT "leaf" USING !INPUT START SCRIPT "leaf" USING !INPUT SET ?b WAIT FOR ?b`)
+	all := 0
+	for what, one := range map[string]struct {
+		script string
+		jobs   int
+	}{
+		"all of them wait": {`START SCRIPT "branch" USING {root: !JOB('id')}
+START SCRIPT "branch" USING {root: !JOB('id')}
+FOR ?i FROM 1 TO 4 DO WAIT FOR SIGNAL "up" END
+CONFIRM "Is all up?"`, 7},
+		"few of them have begun": {`FOR ?i FROM 1 TO 30 DO START SCRIPT "leaf" END CONFIRM "Started?"`, 31},
+	} {
+		j := c.submit("async", one.script)
+		c.until(j.JobID, "paused")
+		all += one.jobs
+		req := asOwner(t, "caller", "DELETE", b.URL()+"/v1/job/"+j.JobID, "")
+		req.Header.Del("Authorization")
+		if a := send(t, req); a.status/100 != 2 {
+			t.Fatalf("%s: %d %s", what, a.status, a.body)
 		}
-		all := map[string]int{}
-		for _, j := range list.Jobs {
-			all[j.Status]++
+		list := c.jobs()
+		if len(list) != all {
+			t.Errorf("%s: %d jobs, not %d", what, len(list), all)
 		}
-		return all
-	}
-	await := func(want map[string]int) {
-		t.Helper()
-		for deadline := time.Now().Add(time.Minute); fmt.Sprint(states()) != fmt.Sprint(want); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("the jobs are %v, not %v", states(), want)
-			}
+		for _, j := range list {
+			c.until(j.JobID, "cancelled")
 		}
 	}
-	await(map[string]int{"waiting": 7})
-	req := asOwner(t, "caller", "DELETE", b.URL()+"/v1/job/"+j.JobID, "")
-	req.Header.Del("Authorization")
-	if a := send(t, req); a.status/100 != 2 {
-		t.Fatalf("%d %s", a.status, a.body)
-	}
-	await(map[string]int{"cancelled": 7})
 	if strings.Contains(b.Log.String(), `"level":"ERROR"`) {
 		t.Error(b.Log.String())
+	}
+}
+
+// TestTreeInHistory: a job shows who has started it, and whom it has.
+func TestTreeInHistory(t *testing.T) {
+	b := apptest.Boot(t, apptest.Production)
+	b.Account("caller", account.Free)
+	c := &callers{t, b, "caller"}
+	c.publish("leaf", `EMIT 1`)
+	c.publish("branch", `RUN SCRIPT "leaf"`)
+	c.run("async", `RUN SCRIPT "branch" TRY RUN SCRIPT "gone" CATCH END`)
+	list := c.jobs() // the last first
+	if len(list) != 3 {
+		t.Fatalf("%+v", list)
+	}
+	tree := func(i int) (j jobTree) {
+		c.get(fmt.Sprintf("/v1/jobs/%d", list[i].Ref), &j)
+		return j
+	}
+	leaf, branch, root := tree(0), tree(1), tree(2)
+	if root.Parent != 0 || len(root.Children) != 1 || root.Children[0].Ref != branch.Ref || root.Children[0].Status != "complete" || root.Children[0].Program != "branch" {
+		t.Errorf("the root: %+v", root)
+	}
+	if branch.Parent != root.Ref || len(branch.Children) != 1 || branch.Children[0].Ref != leaf.Ref || branch.Convention != "script" || *branch.Program != "branch" {
+		t.Errorf("the branch: %+v", branch)
+	}
+	if leaf.Parent != branch.Ref || leaf.Children != nil {
+		t.Errorf("the leaf: %+v", leaf)
+	}
+}
+
+// signal posts to a job's address for signals.
+func (c *callers) signal(address, body, key string) answer {
+	c.Helper()
+	req := asOwner(c.T, c.username, "POST", address, body)
+	req.Header.Del("Authorization")
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
+	return send(c.T, req)
+}
+
+// TestSignals: jobs are told something by others, and by programs that have their address.
+func TestSignals(t *testing.T) {
+	b := apptest.Boot(t, apptest.Production)
+	b.Account("caller", account.Standard)
+	b.Account("other", account.Standard)
+	c, other := &callers{t, b, "caller"}, &callers{t, b, "other"}
+	c.publish("told", `WAIT FOR SIGNAL "go" SET ?d WAIT FOR SIGNAL "go" SET ?e EMIT JSON [?d, ?e]`)
+	for script, want := range map[string]string{
+		`START SCRIPT "told" SET ?j SIGNAL "go" TO ?j USING {n: 7} SIGNAL "go" TO ?j WAIT FOR ?j SET ?r EMIT ?r`: `[{"n":7},null]`,
+		`SIGNAL "mine" TO !JOB('id') USING "x" WAIT FOR SIGNAL "mine" SET ?d EMIT ?d`:                            "x",
+		`TRY WAIT FOR SIGNAL "never" WITHIN 0.1 SECONDS CATCH ?e EMIT ?e.code END`:                               "expired",
+		`RUN SCRIPT "text" SET ?r EMIT ?r`:                                                                       "",
+		`TRY SIGNAL "" TO !JOB('id') CATCH ?e EMIT ?e.code END`:                                                  "bad_argument",
+		`TRY SIGNAL "a" TO "x" CATCH ?e EMIT ?e.code END`:                                                        "job_not_found",
+		`TRY SIGNAL "a" TO !JOB('id') USING REPEAT("x", 70000) CATCH ?e EMIT ?e.code END`:                        "bad_argument",
+		`START SCRIPT "text" SET ?j WAIT FOR ?j TRY SIGNAL "late" TO ?j CATCH ?e EMIT ?e.code END`:               "job_ended",
+		`TRY FOR ?i FROM 1 TO 101 DO SIGNAL "a" TO !JOB('id') END CATCH ?e EMIT ?i, ?e.code END`:                 "101limit_exceeded",
+	} {
+		if strings.Contains(script, `"text"`) {
+			c.publish("text", `EMIT ""`)
+		}
+		if got := c.run("async", script); got.Result != want || got.Error != nil {
+			t.Errorf("%s: got %+v %+v", script, got, got.Error)
+		}
+	}
+
+	// Told before it waits, more than once.
+	j := c.submit("async", `CONFIRM !JOB('signal_url')
+WAIT FOR SIGNAL "paid" SET ?a
+TRY WAIT FOR SIGNAL "paid" WITHIN 0.1 SECONDS SET ?b CATCH ?e END
+EMIT ?a.amount, ?b, ?e.code
+CONFIRM "End?"`)
+	c.until(j.JobID, "paused")
+	address := c.prompt(j.JobID)
+	if !strings.HasPrefix(address, b.URL()+"/v1/signals/") {
+		t.Fatalf("the address is %q", address)
+	}
+	expect := func(what string, a answer, status int, body string) {
+		t.Helper()
+		if a.status != status || !strings.Contains(a.body, body) {
+			t.Errorf("%s: %d %s", what, a.status, a.body)
+		}
+	}
+	paid := `{"name":"paid","data":{"amount":5}}`
+	expect("the first", c.signal(address, paid, "p1"), 202, `{"status":"ok"}`)
+	expect("a repeat", c.signal(address, paid, "p1"), 202, `"repeated":true`)
+	expect("without a name", c.signal(address, `{"data":1}`, ""), 400, "name")
+	expect("with a long name", c.signal(address, `{"name":"`+strings.Repeat("x", 101)+`"}`, ""), 400, "name")
+	expect("with much", c.signal(address, `{"name":"x","data":"`+strings.Repeat("x", 65<<10)+`"}`, ""), 400, "data")
+	expect("with too much", c.signal(address, `{"name":"x","data":"`+strings.Repeat("x", 80<<10)+`"}`, ""), 413, "too_large")
+	expect("of something else", c.signal(address, `{"name":"x","date":1}`, ""), 400, "date")
+	expect("elsewhere", c.signal(address[:len(address)-3]+"abc", paid, ""), 404, "not_found")
+	if got := other.run("async", fmt.Sprintf(`TRY SIGNAL "paid" TO %q CATCH ?e EMIT ?e.code END`, j.JobID)); got.Result != "job_not_found" {
+		t.Errorf("to a job of another account: %+v", got)
+	}
+	c.confirm(j.JobID)
+	if got := c.until(j.JobID, "paused"); got.Result != "5expired" {
+		t.Errorf("got %+v", got)
+	}
+	expect("a repeat of what was consumed", c.signal(address, paid, "p1"), 202, `"repeated":true`)
+	c.confirm(j.JobID)
+	c.until(j.JobID, "complete")
+	expect("a repeat when the job has ended", c.signal(address, paid, "p1"), 202, `"repeated":true`)
+	expect("a new one then", c.signal(address, paid, "p2"), 410, "job_ended")
+	for range 100 {
+		if c.signal(address, paid, "p1").status == 429 {
+			return
+		}
+	}
+	t.Error("a job may be told something as often as somebody likes")
+}
+
+// prompt returns the question of a job.
+func (c *callers) prompt(id string) string {
+	c.Helper()
+	req := asOwner(c.T, c.username, "GET", c.URL()+"/v1/job/"+id, "")
+	req.Header.Del("Authorization")
+	var a struct{ Prompt struct{ Message string } }
+	if err := json.Unmarshal([]byte(send(c.T, req).body), &a); err != nil {
+		c.Fatal(err)
+	}
+	return a.Prompt.Message
+}
+
+// confirm approves what a job asks.
+func (c *callers) confirm(id string) {
+	c.Helper()
+	req := asOwner(c.T, c.username, "POST", c.URL()+"/v1/confirm/"+id, `{"approved":true}`)
+	req.Header.Del("Authorization")
+	if a := send(c.T, req); a.status/100 != 2 {
+		c.Fatalf("%d %s", a.status, a.body)
 	}
 }

@@ -20,11 +20,21 @@ const (
 	maxSignalName = 100
 )
 
+// Codes of errors that Calls gives.
+const (
+	ScriptNotFound = "script_not_found"
+	JobNotFound    = "job_not_found"
+	JobEnded       = "job_ended"
+	JobFailed      = "job_failed" // where nothing more is known
+	JobCancelled   = "job_cancelled"
+	JobDeclined    = "declined"
+)
+
 // callScript starts a job. Its id is made up before it is stored, so that a run that is repeated
 // gives the same.
 func callScript(c *call) (value.Value, error) {
 	if c.o.Calls == nil {
-		return value.Null, missing("other scripts")
+		return value.Null, missingCalls(c)
 	}
 	name, err := c.text(0, "the name that "+c.effect.Step+" takes")
 	if err != nil {
@@ -46,6 +56,11 @@ func callScript(c *call) (value.Value, error) {
 	return result, c.o.Calls.Start(c.checkpointResult(result), id, s)
 }
 
+// missingCalls is the error where no service has scripts and jobs.
+func missingCalls(c *call) error {
+	return value.Errorf("not_available", "%s works in the service, which has published scripts and stores jobs: here a script runs alone", c.effect.Step)
+}
+
 // json writes a value that may have so many bytes.
 func (c *call) json(v value.Value, most int, what string) ([]byte, error) {
 	if !value.FitsJSON(v, most) {
@@ -62,7 +77,7 @@ func (c *call) json(v value.Value, most int, what string) ([]byte, error) {
 // signal leaves a signal for another job.
 func signal(c *call) (value.Value, error) {
 	if c.o.Calls == nil {
-		return value.Null, missing("other jobs")
+		return value.Null, missingCalls(c)
 	}
 	s := Signal{}
 	var err error
@@ -137,7 +152,7 @@ func (c *call) deadline() (over bool, err error) {
 // waitJob returns what a job came to that the run has started.
 func waitJob(c *call) (value.Value, error) {
 	if c.o.Calls == nil {
-		return value.Null, missing("other jobs")
+		return value.Null, missingCalls(c)
 	}
 	id, err := c.text(0, "the job that WAIT FOR takes")
 	if err != nil {
@@ -165,7 +180,7 @@ func waitJob(c *call) (value.Value, error) {
 // waitSignal returns the data of a signal.
 func waitSignal(c *call) (value.Value, error) {
 	if c.o.Calls == nil {
-		return value.Null, missing("signals")
+		return value.Null, missingCalls(c)
 	}
 	name, err := c.text(0, "the name that WAIT FOR SIGNAL takes")
 	if err != nil {

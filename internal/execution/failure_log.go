@@ -14,7 +14,7 @@ import (
 var languageCodes = map[string]bool{
 	"access_denied": true, "bad_argument": true, "bad_choice": true, "bad_csv": true, "bad_form": true, "bad_gzip": true, "bad_index": true, "bad_json": true, "bad_module": true, "bad_pattern": true,
 	"bad_template": true, "bad_time": true, "bad_xml": true, "bad_yaml": true, "bad_zip": true, "cancelled": true, "check_failed": true, "database_busy": true, "database_full": true,
-	"duplicate_column": true, "command_not_allowed": true, "emit_conflict": true, "host_key_changed": true, "machine_not_found": true, "sender_not_verified": true, "machine_timeout": true, "expired": true, "fetch_failed": true, "file_changed": true, "foreign_key": true, "in_transaction": true,
+	"duplicate_column": true, "command_not_allowed": true, "emit_conflict": true, "host_key_changed": true, "job_cancelled": true, "job_ended": true, "job_failed": true, "declined": true, "machine_not_found": true, "sender_not_verified": true, "machine_timeout": true, "expired": true, "fetch_failed": true, "file_changed": true, "foreign_key": true, "in_transaction": true,
 	"invalid_database": true, "machine_failed": true, "no_session": true, "no_such_column": true, "no_such_table": true, "not_a_number": true, "not_available": true,
 	"not_null": true, "not_text": true, "number_range": true, "row_numbers_used": true, "secret_not_found": true, "session_full": true, "sql_denied": true,
 	"transaction_ended": true, "unique": true, "wrong_kind": true,

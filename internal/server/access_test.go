@@ -346,6 +346,7 @@ func TestAccessMatrix(t *testing.T) {
 		"GET /form/{token}": {
 			"none": always(200), "ada": always(200), "bob": always(200), "carl": always(200), "wrong": always(200), "kind": always(200), "dev": always(200),
 		},
+		"POST /v1/signals/{token}": everybody(always(404)),
 		"GET /form/{token}/logo": { // of an account without one
 			"none": always(404), "ada": always(404), "bob": always(404), "carl": always(404), "wrong": always(404), "kind": always(404), "dev": always(404),
 		},
@@ -714,6 +715,8 @@ func (w *world) callAs(route string, m member, jobID string, headers []string) r
 			body = `{"path":"/shared.txt"}`
 		case "POST /v1/jobs/{ref}/repeat":
 			body = `{}`
+		case "POST /v1/signals/{token}":
+			body = `{"name":"paid"}`
 		}
 		if route == "POST /v1/keys" {
 			body = `{"name":` + quote("k"+rand.Text()) + `,"scopes":["run"]}`

@@ -165,15 +165,16 @@ func TestScopes(t *testing.T) {
 		"GET /v1/admin/node":                   never(404),
 
 		// Where nobody is asked who calls, a key makes no difference.
-		"POST /api":              never(400),
-		"GET /files/{token}":     never(404),
-		"GET /form/{token}":      never(200),
-		"GET /form/{token}/logo": never(404),
-		"POST /form/{token}":     never(200),
-		"GET /assets/{name}":     never(404),
-		"GET /healthz":           never(200),
-		"GET /readyz":            never(200),
-		"GET /openapi.json":      never(200),
+		"POST /api":                never(400),
+		"GET /files/{token}":       never(404),
+		"GET /form/{token}":        never(200),
+		"POST /v1/signals/{token}": never(404),
+		"GET /form/{token}/logo":   never(404),
+		"POST /form/{token}":       never(200),
+		"GET /assets/{name}":       never(404),
+		"GET /healthz":             never(200),
+		"GET /readyz":              never(200),
+		"GET /openapi.json":        never(200),
 	}
 	w := boot(t, unlimitedCalls)
 	ada := w.member("ada", account.Standard)

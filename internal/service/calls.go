@@ -108,13 +108,13 @@ func (k *calls) calledScript(ctx context.Context, name string) (account.Publishe
 	found, err := k.o.Scripts.CalledScript(ctx, k.x.Account.ID, name)
 	switch {
 	case errors.Is(err, account.ErrNotFound):
-		return found, value.Errorf(string(fault.ScriptNotFound), "%s", fault.Of(account.NoScript(name)).Message)
+		return found, value.Errorf(engine.ScriptNotFound, "%s", fault.Of(account.NoScript(name)).Message)
 	case err != nil:
 		return found, err
 	case !k.x.Spec.Owner && k.x.Job.ProgramName == "" && found.Callers != account.CallersAnyone:
-		return found, value.Errorf(string(fault.ScriptNotFound), "there is no script of this name that this call may run")
+		return found, value.Errorf(engine.ScriptNotFound, "there is no script of this name that this call may run")
 	case found.Text == "":
-		return found, value.Errorf(string(fault.ScriptNotFound), "of the script %s there is only the hash: publish it again to run it by its name", value.Quote(found.Name))
+		return found, value.Errorf(engine.ScriptNotFound, "of the script %s there is only the hash: publish it again to run it by its name", value.Quote(found.Name))
 	}
 	return found, nil
 }
@@ -146,7 +146,7 @@ func (k *calls) child(ctx context.Context, text string) (job.ID, error) {
 		}
 	}
 	if !ok {
-		return id, value.Errorf(string(fault.JobNotFound), "WAIT FOR takes a job that this script has started, and whose record is still there")
+		return id, value.Errorf(engine.JobNotFound, "WAIT FOR takes a job that this script has started, and whose record is still there")
 	}
 	return id, nil
 }
@@ -164,9 +164,9 @@ func (k *calls) Ended(ctx context.Context, text string, m *value.Meter) (value.V
 	switch v.State {
 	case job.Complete:
 	case job.Declined:
-		return value.Null, true, value.Errorf("declined", "the job ended since somebody declined")
+		return value.Null, true, value.Errorf(engine.JobDeclined, "the job ended since somebody declined")
 	case job.Cancelled:
-		return value.Null, true, value.Errorf("job_cancelled", "the job was cancelled")
+		return value.Null, true, value.Errorf(engine.JobCancelled, "the job was cancelled")
 	default:
 		return value.Null, true, childError(v.Error)
 	}
@@ -195,7 +195,7 @@ func (k *calls) Ended(ctx context.Context, text string, m *value.Meter) (value.V
 func childError(text []byte) error {
 	var e struct{ Code, Message string }
 	if err := json.Unmarshal(text, &e); err != nil || e.Code == "" {
-		return value.Errorf("job_failed", "the job failed")
+		return value.Errorf(engine.JobFailed, "the job failed")
 	}
 	return value.Errorf(e.Code, "%s", e.Message)
 }
@@ -214,14 +214,14 @@ func (k *calls) Cancel(ctx context.Context, text string) error {
 func (k *calls) Signal(ctx context.Context, text string, s engine.Signal) error {
 	id, ok := job.ParseID(text)
 	if !ok {
-		return value.Errorf(string(fault.JobNotFound), "SIGNAL takes the job that START SCRIPT gave, or what another job has in !JOB('id')")
+		return value.Errorf(engine.JobNotFound, "SIGNAL takes the job that START SCRIPT gave, or what another job has in !JOB('id')")
 	}
 	_, err := k.o.Jobs.Signal(ctx, k.x.Account.ID, id, job.Signal{Name: s.Name, Data: s.Data, Most: maxSignals, MostBytes: maxSignalBytes})
 	switch {
 	case errors.Is(err, job.ErrNotFound):
-		return value.Errorf(string(fault.JobNotFound), "the account has no such job")
+		return value.Errorf(engine.JobNotFound, "the account has no such job")
 	case errors.Is(err, job.ErrEnded):
-		return value.Errorf("job_ended", "the job has ended, and takes no signals")
+		return value.Errorf(engine.JobEnded, "the job has ended, and takes no signals")
 	case errors.Is(err, job.ErrSignalLimit):
 		return value.Exceeded("signals", maxSignals, "as many signals wait as may: %d of a job, and %d bytes of all jobs of an account", maxSignals, maxSignalBytes)
 	}

@@ -61,7 +61,8 @@ var signalRate = admit.Rate{Name: "signals", Count: 120, Per: time.Minute, Burst
 func (s *Service) Signal(ctx context.Context, c Caller, token string, g Signal) (repeated bool, err error) {
 	a, id, ok := s.openSignal(token)
 	if !ok {
-		return false, fault.New(fault.NotFound, "there is no job at this address: it is what the job read as !JOB('signal_url')")
+		_, _, err := s.countMiss(c, fault.New(fault.NotFound, "there is no job at this address: it is what the job read as !JOB('signal_url')"))
+		return false, err
 	}
 	if !engine.IsSignalName(g.Name) {
 		return false, fault.Invalid("name", "has 1 to 100 characters on one line")
@@ -69,10 +70,8 @@ func (s *Service) Signal(ctx context.Context, c Caller, token string, g Signal) 
 	if len(g.Data) > engine.MaxSignalBytes {
 		return false, fault.Invalid("data", "has %d bytes: %d fit", len(g.Data), engine.MaxSignalBytes)
 	}
-	if s.o.Limiter != nil {
-		if v := s.o.Limiter.Allow(admit.Key{Rate: signalRate.Name, Origin: string(id[:])}, signalRate); !v.OK {
-			return false, v.Err()
-		}
+	if v := s.o.Limiter.Allow(admit.Key{Rate: signalRate.Name, Origin: string(id[:])}, signalRate); !v.OK {
+		return false, v.Err()
 	}
 	signal := job.Signal{Name: g.Name, Data: []byte(g.Data), Most: maxSignals, MostBytes: maxSignalBytes}
 	if g.Data == "" {

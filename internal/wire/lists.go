@@ -13,7 +13,7 @@ type JobEntry struct {
 	Status     string
 	Error      string // the code, "" for none
 	Mode       string // "sync" or "async"
-	Convention string // "form", "json", "site", "run" or "schedule"
+	Convention string // "form", "json", "site", "run", "script" or "schedule"
 	By         string // the credential by which it was started
 	Key        string // the name of the named key, "" for none, and for one that was revoked
 	Program    string // the published program, "" for a script that was sent

@@ -18,7 +18,7 @@ var globalDocs = map[string]string{
 	"FILES":    "The files that came with a form, of each field a list of {name, type, size, path}. They are gone at the end, unless MOVE or COPY keeps them.",
 	"GET":      "The parameters of the request's address, as texts.",
 	"INPUT":    "What the caller gave, as INPUT FIELDS checked it.",
-	"JOB":      "The job itself: id, started, form_url, confirm_url.",
+	"JOB":      "The job itself: id, started, form_url, confirm_url, signal_url.",
 	"POST":     "The fields of the request's form, as texts.",
 	"QUOTA":    "What is used, and how much there may be, such as !QUOTA('storage').used.",
 	"REQUEST":  "The request: method, path, body, ip, and what the caller sent with it.",
