@@ -26,7 +26,12 @@ type calledJob struct {
 
 func (c *callers) publish(name, text string) {
 	c.Helper()
-	body, _ := json.Marshal(map[string]string{"text": text})
+	c.publishAs(name, map[string]any{"text": text})
+}
+
+func (c *callers) publishAs(name string, as map[string]any) {
+	c.Helper()
+	body, _ := json.Marshal(as)
 	if a := send(c.T, asOwner(c.T, c.username, "PUT", c.URL()+"/v1/scripts/"+name, string(body))); a.status/100 != 2 {
 		c.Fatalf("%d %s", a.status, a.body)
 	}
@@ -112,6 +117,12 @@ EMIT JSON {n: !INPUT('n') * 2}`)
 				t.Errorf("%s, %s: got %+v %+v", mode, script, got, got.Error)
 			}
 		}
+	}
+
+	// Jobs of a key go one at a time, but for those that one of them runs, which are a part of it.
+	c.publishAs("keyed", map[string]any{"text": `IF !INPUT('n') > 0 THEN RUN SCRIPT "keyed" USING {n: !INPUT('n') - 1} SET ?r END EMIT !INPUT('n'), ?r`, "concurrency": map[string]any{"key": "k", "most": 1}})
+	if got := c.run("async", `START SCRIPT "keyed" USING {n: 2} SET ?a START SCRIPT "keyed" USING {n: 1} SET ?b WAIT FOR ?b SET ?y WAIT FOR ?a SET ?x EMIT ?x, " ", ?y`); got.Result != "210 10" {
+		t.Errorf("with a key: %+v %+v", got, got.Error)
 	}
 	if got := c.run("async", `RUN SCRIPT "fails"`); got.Status != "failed" || got.Error.Code != "out_of_stock" {
 		t.Errorf("an error that nobody catches: %+v", got)

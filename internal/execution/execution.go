@@ -88,6 +88,8 @@ type Spec struct {
 	Started time.Time  `json:"started"`
 	// Depth is how many scripts have run each other before this one.
 	Depth int `json:"depth,omitempty"`
+	// Keys are the concurrency keys that it, and those that have run it, have while it is under way.
+	Keys []string `json:"keys,omitempty"`
 	// Trace is how much of the trace is shown.
 	Trace wire.TraceMode `json:"trace,omitempty"`
 	// Limits are those of the machine: the same each time the run is repeated.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -63,7 +64,12 @@ func (k *calls) Start(ctx context.Context, id string, c engine.ScriptCall) error
 	}
 	spec := execution.Spec{
 		Input: c.Input, Trace: parent.Spec.Trace, Owner: parent.Spec.Owner || script.Secrets, NoMachines: parent.Spec.NoMachines, Client: parent.Spec.Client,
-		Started: k.o.Clock(), Limits: parent.Limits.AsyncMachine(), Depth: parent.Spec.Depth + 1,
+		Started: k.o.Clock(), Limits: parent.Limits.AsyncMachine(), Depth: parent.Spec.Depth + 1, Keys: parent.Spec.Keys,
+	}
+	// Who is run by a job with its key is a part of that: they would wait for each other.
+	concurrency := script.Concurrency
+	if slices.Contains(spec.Keys, concurrency.Key) {
+		concurrency = job.Concurrency{}
 	}
 	x, err := k.o.Host.Open(ctx, child, parent.Account, parent.Limits, spec, parent.Pace)
 	if err != nil {
@@ -91,11 +97,13 @@ func (k *calls) Start(ctx context.Context, id string, c engine.ScriptCall) error
 			ID: child, Account: parent.Account.ID, Mode: job.Async, Convention: job.Script, Credential: parent.Job.Credential, KeyID: parent.Job.KeyID, ProgramName: script.Name, Created: spec.Started,
 		},
 		Account: parent.Account, Limits: parent.Limits, Spec: x.Spec, Program: program,
-		Call: k.call(x, &Query{Script: script.Text, Input: c.Input, published: &script}), Called: &job.Called{Parent: parent.ID, Most: k.mostCalls()},
+		Call: k.call(x, &Query{Script: script.Text, Input: c.Input, published: &script}), Called: &job.Called{Parent: parent.ID, Most: k.mostCalls()}, Concurrency: concurrency,
 	})
 	switch {
 	case errors.Is(err, job.ErrCallLimit):
 		return value.Exceeded("calls", int64(k.mostCalls()), "scripts of the account have started %d jobs that have not ended, which is as many as they may have: wait for some first", k.mostCalls())
+	case errors.Is(err, job.ErrBlockedLimit):
+		return value.Exceeded("queued", int64(parent.Limits.Queued), "as many jobs of the account wait for those with their concurrency key as may: wait for some first")
 	case errors.Is(err, job.ErrStorageLimit):
 		return value.Errorf("quota_exceeded", "the programs of the account's jobs that are not finished may have no more bytes: let some finish first")
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"ql/internal/account"
@@ -54,6 +55,9 @@ func (w *Worker) OpenRequest(a account.ID, id job.ID, sealed []byte) ([]byte, er
 
 // task makes what is stored of a submission.
 func (w *Worker) task(s *Submission, now time.Time) (*job.Task, error) {
+	if s.Concurrency.Key != "" {
+		s.Spec.Keys = append(slices.Clip(s.Spec.Keys), s.Concurrency.Key)
+	}
 	spec, err := json.Marshal(&s.Spec)
 	if err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func (t tx) stopChildren(l job.Lease, now time.Time) error {
 	_, err = t.exec(`WITH RECURSIVE tree (seq, id) AS (
 			SELECT j.seq, j.id FROM job_calls c JOIN jobs j ON j.seq = c.child WHERE c.account = ?1 AND c.parent = ?2
 			UNION ALL SELECT j.seq, j.id FROM tree p JOIN job_calls c ON c.account = ?1 AND c.parent = p.id JOIN jobs j ON j.seq = c.child)
-		UPDATE jobs SET stopping = 1, due = CASE WHEN member IS NULL THEN ?3 ELSE due END WHERE finished IS NULL AND seq IN (SELECT seq FROM tree)`,
+		UPDATE jobs SET stopping = 1, blocked = 0, due = CASE WHEN member IS NULL THEN ?3 ELSE due END WHERE finished IS NULL AND seq IN (SELECT seq FROM tree)`,
 		int64(l.Account), t.conn.IDs.place(l.ID), now)
 	return err
 }
