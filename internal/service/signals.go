@@ -15,6 +15,9 @@ import (
 	"ql/internal/job"
 )
 
+// MaxSignalBytes is how large the body of a signal is: its data, and 4 KiB around them.
+const MaxSignalBytes = engine.MaxSignalBytes + 4<<10
+
 // Signal is what a program tells a job at its address for signals.
 type Signal struct {
 	Name string

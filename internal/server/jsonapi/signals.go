@@ -3,17 +3,13 @@ package jsonapi
 import (
 	"net/http"
 
-	"ql/internal/engine"
 	"ql/internal/server"
 	"ql/internal/service"
 	"ql/internal/wire"
 )
 
-// signalOverhead is what the body of a signal has besides its data.
-const signalOverhead = 4 << 10
-
 func (c codec) signal(h http.Header, r *server.Request) (server.Response, error) {
-	s, err := decodeBody(c, r, engine.MaxSignalBytes+signalOverhead, wire.DecodeSignal)
+	s, err := decodeBody(c, r, service.MaxSignalBytes, wire.DecodeSignal)
 	if err != nil {
 		return server.RejectBeforeAuth(err)
 	}
