@@ -33,6 +33,10 @@ type BlobStore interface {
 	Close() error
 }
 
+// LateRemover is a BlobStore whose removals may take effect late, and that others may reach: for so long
+// after one nothing refers to the blob that was removed.
+type LateRemover interface{ RemovalDelay() time.Duration }
+
 // BlobWriter is a blob that is being written, by one goroutine at a time.
 type BlobWriter interface {
 	io.Writer
@@ -52,6 +56,7 @@ type BlobWriter interface {
 // no harm. Which blobs are dead, and since when, is in the rows.
 type Blobs struct {
 	store       BlobStore
+	delay       time.Duration // of removals; 0 where they take effect at once
 	lockRemoval func() (release func(), ok bool)
 
 	mu   sync.Mutex
@@ -60,7 +65,11 @@ type Blobs struct {
 
 // NewBlobs returns the blobs in a store, which they close.
 func NewBlobs(store BlobStore) *Blobs {
-	return &Blobs{store: store, held: map[Hash]*hold{}, lockRemoval: func() (func(), bool) { return func() {}, true }}
+	b := &Blobs{store: store, held: map[Hash]*hold{}, lockRemoval: func() (func(), bool) { return func() {}, true }}
+	if late, ok := store.(LateRemover); ok {
+		b.delay = late.RemovalDelay()
+	}
+	return b
 }
 
 // SetRemovalLock says how other processes are kept from relying on blobs that no row
@@ -132,13 +141,22 @@ func (b *Blobs) Sweep(ctx context.Context, rows Store, now time.Time, grace time
 	if err := b.FinishDeletions(ctx, rows); err != nil {
 		return removed, err
 	}
+	if b.delay > 0 {
+		if err := rows.DropDeletions(ctx, now.Add(-b.delay)); err != nil {
+			return removed, err
+		}
+	}
 	n, err := b.SweepDead(ctx, rows, now.Add(-grace), 0)
 	return removed + n, err
 }
 
 // SweepDead removes dead blobs that were seen at a moment or before it, zero for
-// all of them, until so many bytes are gone, 0 for all of them too.
+// all of them, until so many bytes are gone, 0 for all of them too. Where removals
+// are late, none that died lately are: no disk of this machine is short of space by them.
 func (b *Blobs) SweepDead(ctx context.Context, rows Store, before time.Time, bytes int64) (removed int, err error) {
+	if b.delay > 0 && before.IsZero() {
+		return 0, nil
+	}
 	q, freed := DeadQuery{Before: before}, int64(0)
 	for {
 		list, err := rows.Dead(ctx, q, sweepBatch)
@@ -188,7 +206,11 @@ func (b *Blobs) remove(ctx context.Context, rows Store, list []DeadBlob) (remove
 		gone = append(gone, hash)
 		freed += sizes[hash]
 	}
-	return len(gone), freed, errors.Join(err, rows.DropDead(context.WithoutCancel(ctx), gone))
+	ctx = context.WithoutCancel(ctx)
+	if b.delay > 0 {
+		return len(gone), freed, errors.Join(err, rows.EndDeletion(ctx, gone, time.Now()))
+	}
+	return len(gone), freed, errors.Join(err, rows.DropDead(ctx, gone))
 }
 
 // FinishDeletions removes the blobs whose deletion was started and not finished: the

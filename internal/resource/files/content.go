@@ -174,6 +174,9 @@ func (o *openChunk) Read(p []byte) (int, error) {
 	n, err := o.file.Read(p)
 	o.sum.Write(p[:n])
 	o.read += int64(n)
+	if n > 0 && errors.Is(err, io.EOF) {
+		err = nil // the last bytes may come with the end
+	}
 	switch {
 	case errors.Is(err, io.EOF):
 		return 0, fmt.Errorf("blob %x: %w", o.Hash[:4], io.ErrUnexpectedEOF)

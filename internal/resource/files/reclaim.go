@@ -48,7 +48,7 @@ func (t *Trees) discard(ctx context.Context, a account.ID, made []Chunk) {
 	ctx, cancel := context.WithTimeout(ctx, discardTime)
 	defer cancel()
 	// Where the rows fail too, the next sweep finds what is left.
-	if t.rows.AddDead(ctx, dead) == nil {
+	if t.rows.AddDead(ctx, dead) == nil && t.blobs.delay == 0 { // else who tries again would have to wait
 		_, _, _ = t.blobs.remove(ctx, t.rows, dead)
 	}
 }

@@ -125,6 +125,11 @@ type DeadBlobStore interface {
 	StartDeletion(ctx context.Context, hashes []Hash) ([]Hash, error)
 	// DropDead forgets blobs that were removed from the disk.
 	DropDead(ctx context.Context, hashes []Hash) error
+	// EndDeletion says that blobs were removed, at a moment: they are nobody's storage any
+	// more. That no change refers to them holds on, until DropDeletions.
+	EndDeletion(ctx context.Context, hashes []Hash, now time.Time) error
+	// DropDeletions forgets the deletions that ended at a moment or before it.
+	DropDeletions(ctx context.Context, before time.Time) error
 }
 
 // Change is one of Put, Extend, Rename and Drop.

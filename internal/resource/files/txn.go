@@ -58,7 +58,7 @@ func (t *Trees) deleting(ctx context.Context, err error) error {
 		return err
 	}
 	err = errors.Join(err, t.blobs.FinishDeletions(ctx, t.rows))
-	return fault.Retryable(fault.StorageUnavailable, time.Second, "the same content is being removed from the storage at this moment").WithCause(err)
+	return fault.Retryable(fault.StorageUnavailable, max(time.Second, t.blobs.delay/10), "the same content is being removed from the storage at this moment").WithCause(err)
 }
 
 func (t *Tree) attempt(ctx context.Context, pin *pin, work func(*txn) error) (bool, error) {

@@ -20,7 +20,7 @@ func (s Files) Dead(ctx context.Context, q files.DeadQuery, limit int) (list []f
 	err = s.store.read(ctx, func(t tx) error {
 		if q.Deleting {
 			return t.each(`SELECT dead_blobs.hash, account, size, since FROM blob_deletions JOIN dead_blobs ON dead_blobs.hash = blob_deletions.hash
-				WHERE blob_deletions.hash > ? ORDER BY blob_deletions.hash LIMIT ?`, add, q.After[:], max(limit, 0))
+				WHERE blob_deletions.hash > ? AND removed IS NULL ORDER BY blob_deletions.hash LIMIT ?`, add, q.After[:], max(limit, 0))
 		}
 		if q.Account == 0 {
 			before := int64(math.MaxInt64)
@@ -100,7 +100,7 @@ func (s Files) StartDeletion(ctx context.Context, hashes []files.Hash) (started 
 			if !dead {
 				continue
 			}
-			if _, err := t.exec("INSERT INTO blob_deletions (hash) VALUES (?) ON CONFLICT DO NOTHING", hashes[i][:]); err != nil {
+			if _, err := t.exec("INSERT INTO blob_deletions (hash) VALUES (?) ON CONFLICT (hash) DO UPDATE SET removed = NULL", hashes[i][:]); err != nil {
 				return err
 			}
 			started = append(started, hashes[i])
@@ -144,4 +144,30 @@ func (s Files) DropDead(ctx context.Context, hashes []files.Hash) error {
 		s.store.engine.Freed()
 	}
 	return err
+}
+
+// EndDeletion implements files.Store.
+func (s Files) EndDeletion(ctx context.Context, hashes []files.Hash, now time.Time) error {
+	if len(hashes) == 0 {
+		return nil
+	}
+	return s.store.writeFreeing(ctx, func(t tx) error {
+		for i := range hashes {
+			if err := t.revive(hashes[i]); err != nil {
+				return err
+			}
+			if _, err := t.exec("UPDATE blob_deletions SET removed = ? WHERE hash = ?", now, hashes[i][:]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// DropDeletions implements files.Store.
+func (s Files) DropDeletions(ctx context.Context, before time.Time) error {
+	return s.store.write(ctx, func(t tx) error {
+		_, err := t.exec("DELETE FROM blob_deletions WHERE removed <= ?", before)
+		return err
+	})
 }

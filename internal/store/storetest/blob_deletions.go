@@ -102,3 +102,67 @@ func testBlobDeletionOfTwo(t *testing.T, a, b *process) {
 	same(t, "what can be deleted then", started, []files.Hash(nil))
 	same(t, "the tree", usage, files.Usage{Generation: 1, Bytes: chunk.Size, Nodes: 1})
 }
+
+// testLateDeletion: where a removal may take effect late, nothing refers to the blob for some time after
+// it, though it is nobody's storage any more.
+func testLateDeletion(t *testing.T, s Stores) {
+	ada := create(t, s.Accounts, person("ada"))
+	ctx := t.Context()
+	chunk := files.Chunk{Hash: files.Hash{7}, Size: 70_000}
+	file := files.Node{Path: "/a", Size: chunk.Size, Modified: noon, Chunks: []files.Chunk{chunk}}
+	hashes := []files.Hash{chunk.Hash}
+	usage, err := putFile(t, s, ada.ID, file)
+	must(t, err)
+	drop := func() {
+		t.Helper()
+		_, err := s.Files.Apply(ctx, ada.ID, usage, files.Usage{}, []files.Change{files.Drop{Path: "/a"}})
+		must(t, err)
+		wantDead(t, s, ada.ID, chunk.Size)
+	}
+	put := func(want error) {
+		t.Helper()
+		before, err := s.Files.Usage(ctx, ada.ID)
+		must(t, err)
+		_, err = s.Files.Apply(ctx, ada.ID, before, files.Usage{Bytes: chunk.Size, Nodes: 1}, []files.Change{files.Put{Node: file}})
+		wantError(t, "the file again", err, want)
+		usage, err = s.Files.Usage(ctx, ada.ID)
+		must(t, err)
+	}
+	begin := func() {
+		t.Helper()
+		started, err := s.Files.StartDeletion(ctx, hashes)
+		must(t, err)
+		same(t, "what is being deleted", started, hashes)
+	}
+	deleting := func(want int) {
+		t.Helper()
+		list, err := s.Files.Dead(ctx, files.DeadQuery{Deleting: true}, 10)
+		must(t, err)
+		same(t, "how many are being deleted", len(list), want)
+	}
+	drop()
+	begin()
+	must(t, s.Files.DropDeletions(ctx, noon)) // none of those under way
+	deleting(1)
+	must(t, s.Files.EndDeletion(ctx, nil, noon))
+	must(t, s.Files.EndDeletion(ctx, hashes, noon))
+	deleting(0)
+	wantDead(t, s, ada.ID, 0)
+	put(files.ErrDeleting)
+
+	// Whoever put it meanwhile could not refer to it: it is dead, and not being deleted by anybody.
+	must(t, s.Files.AddDead(ctx, []files.DeadBlob{{Chunk: chunk, Account: ada.ID}}))
+	deleting(0)
+	must(t, s.Files.DropDeletions(ctx, noon.Add(-time.Microsecond)))
+	put(files.ErrDeleting)
+	begin() // anew: what ended before counts no more
+	must(t, s.Files.DropDeletions(ctx, noon))
+	deleting(1)
+	put(files.ErrDeleting)
+	must(t, s.Files.EndDeletion(ctx, hashes, noon.Add(time.Hour)))
+	must(t, s.Files.DropDeletions(ctx, noon.Add(time.Hour-time.Microsecond)))
+	put(files.ErrDeleting)
+	must(t, s.Files.DropDeletions(ctx, noon.Add(time.Hour)))
+	put(nil)
+	drop()
+}

@@ -143,6 +143,7 @@ func testBlobUnfinished(t *testing.T, s files.BlobStore) {
 	must(t, err)
 	_, err = w.Write([]byte("half"))
 	must(t, err)
+	must(t, w.Finish())
 	hash := putBlob(t, s, "whole", true)
 	n, err := s.RemoveUnfinished(time.Now().Add(-time.Hour))
 	if n != 0 || err != nil {

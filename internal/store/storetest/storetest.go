@@ -111,6 +111,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"files/failed writes":       testFailedWrites,
 		"files/sweep race":          testSweepRace,
 		"files/blob deletion":       testBlobDeletion,
+		"files/late deletion":       testLateDeletion,
 		"files/damaged blobs":       testDamagedBlobs,
 		"files/upload":              testUpload,
 		"files/content":             testContent,
