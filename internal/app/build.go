@@ -47,7 +47,7 @@ import (
 	"ql/internal/signin"
 	"ql/internal/store"
 	"ql/internal/store/backend"
-	"ql/internal/store/blob/dir"
+	"ql/internal/store/blob"
 	"ql/internal/store/sqlite"
 	"ql/internal/telemetry"
 	"ql/internal/tlscert"
@@ -266,9 +266,9 @@ func (a *App) openCertificates() (err error) {
 // openResources opens what scripts reach.
 func (a *App) openResources(ctx context.Context) error {
 	p := &a.parts
-	blobs, err := dir.OpenBlobs(filepath.Join(a.settings.Data, sqlite.BlobFolder))
+	blobs, err := blob.Open(ctx, a.settings.Data, a.settings.Blobs)
 	if err != nil {
-		return fmt.Errorf("data folder: %w", err)
+		return fmt.Errorf("contents of files: %w", err)
 	}
 	p.blobs = blobs
 	a.closes("blobs", func(context.Context) error { return blobs.Close() })

@@ -31,6 +31,8 @@ var unreserved = map[string]string{
 	"internal/server/request.go":               "it hands the body to what reserves it",
 	"internal/server/dashboard/assets.go":      "a list of the build, which is a part of the program",
 	"internal/server/jsonapi/parameters.go":    "the address is bounded",
+	"internal/config/blobs.go":                 "a setting of the operator's",
+	"internal/store/blob/s3/owner.go":          "a mark that the service itself wrote, of a bounded length",
 	"internal/backup/backup.go":                "a file of the data folder, in a command",
 	"internal/backup/manifest.go":              "a copy's own list, of a bounded length, in a command",
 	"internal/cli/account.go":                  "the input of a command, of a bounded length",

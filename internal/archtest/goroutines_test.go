@@ -13,6 +13,7 @@ import (
 var unguarded = map[string]string{
 	"internal/guard/guard.go":           "it is what guards the others",
 	"internal/resource/files/upload.go": "it makes two calls of the system, beside a caller that waits for both",
+	"internal/store/blob/s3/reader.go":  "it cancels a request, and does no more",
 	"internal/cli/terminal.go":          "it reads a terminal for a command, which a panic may end",
 	"internal/cli/cli.go":               "it ends the wait for signals",
 }

@@ -133,7 +133,10 @@ var layers = []layer{
 		pkg:     "internal/store",
 		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/audit", "internal/job", "internal/mail", "internal/member", "internal/record", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/webhook"},
 	},
+	{pkg: "internal/store/blob", imports: []string{"internal/config", "internal/disk", "internal/fault", "internal/resource/files", "internal/store/blob/dir", "internal/store/blob/s3", "internal/store/sqlite"}},
 	{pkg: "internal/store/blob/dir", imports: []string{"internal/resource/files"}},
+	{pkg: "internal/store/blob/s3", imports: []string{"internal/fault", "internal/resource/files"}, others: []string{"github.com/minio/minio-go/v7"}},
+	{pkg: "internal/store/blob/s3/s3test", imports: []string{"internal/programtest"}, others: []string{"github.com/minio/minio-go/v7"}},
 	{pkg: "internal/store/migrate"},
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
@@ -196,7 +199,7 @@ var layers = []layer{
 		pkg: "internal/operator",
 		imports: []string{
 			"internal/account", "internal/account/seal", "internal/account/usage", "internal/audit", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/mail", "internal/network", "internal/replay", "internal/resource", "internal/resource/databases",
-			"internal/resource/files", "internal/resource/machines/owned", "internal/resource/shares", "internal/store", "internal/store/backend", "internal/store/blob/dir", "internal/store/relational", "internal/store/sqlite", "internal/webhook", "internal/wire",
+			"internal/resource/files", "internal/resource/machines/owned", "internal/resource/shares", "internal/store", "internal/store/backend", "internal/store/blob", "internal/store/relational", "internal/store/sqlite", "internal/webhook", "internal/wire",
 		},
 	},
 	{pkg: "internal/telemetry", others: []string{"github.com/prometheus/client_golang", "go.opentelemetry.io/otel"}},
@@ -213,7 +216,7 @@ var layers = []layer{
 		imports: []string{
 			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/app/tree", "internal/auth", "internal/backup", "internal/config", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen",
 			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/schedule", "internal/resource/*", "internal/resource/databases/owned", "internal/resource/files/deployed", "internal/resource/machines/owned", "internal/resource/shares/owned", "internal/server", "internal/server/*", "internal/service", "internal/signin",
-			"internal/store", "internal/store/backend", "internal/store/blob/dir", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
+			"internal/store", "internal/store/backend", "internal/store/blob", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
 	},

@@ -18,15 +18,15 @@ type wall struct {
 var walls = []wall{
 	{"C", nil, "the program builds without a C compiler"},
 	{"unsafe", []string{"lang/value", "internal/sqlite"}, "what the compiler cannot check stays in the value's representation and the SQLite binding"},
-	{"net", []string{"internal/listen", "internal/server", "internal/network", "internal/network/networktest", "internal/mail/mailtest", "internal/programtest", "internal/store/postgres", "internal/resource/machines/sshtest", "internal/tlscert/tlscerttest", "bench/http", "bench/load"}, "every way out to the network goes through one guarded dialer, and one package listens"},
-	{"net/http", []string{"internal/server", "internal/server/*", "internal/app", "internal/listen", "internal/network", "internal/remote", "internal/telemetry", "internal/tlscert", "internal/admit/admittest", "bench/http", "bench/load", "bench/resources"}, "every way out to the network goes through one guarded client, and every way in through the codecs"},
+	{"net", []string{"internal/listen", "internal/server", "internal/network", "internal/network/networktest", "internal/mail/mailtest", "internal/programtest", "internal/store/postgres", "internal/resource/machines/sshtest", "internal/store/blob/s3", "internal/tlscert/tlscerttest", "bench/http", "bench/load"}, "every way out to the network goes through one guarded dialer, and one package listens"},
+	{"net/http", []string{"internal/server", "internal/server/*", "internal/app", "internal/listen", "internal/network", "internal/remote", "internal/store/blob/s3", "internal/telemetry", "internal/tlscert", "internal/admit/admittest", "bench/http", "bench/load", "bench/resources"}, "every way out to the network goes through one guarded client, and every way in through the codecs"},
 	{"net/rpc", nil, "nothing here speaks it"},
 	{"net/smtp", []string{"internal/mail"}, "one package sends mail, by a guarded dialer"},
-	{"os/exec", []string{"bench/load", "internal/cli/browser", "internal/programtest", "internal/resource/machines/sshtest", "internal/server/browsertest", "internal/store/postgres/pgtest"}, "scripts run programs on machines, never beside the service"},
+	{"os/exec", []string{"bench/load", "internal/cli/browser", "internal/programtest", "internal/resource/machines/sshtest", "internal/server/browsertest", "internal/store/blob/s3/s3test", "internal/store/postgres/pgtest"}, "scripts run programs on machines, never beside the service"},
 	{"plugin", nil, "what runs is what was built"},
 	{"syscall", []string{"internal/network", "internal/programtest", "internal/resource/files", "internal/store/postgres/pgtest", "internal/store/ring", "internal/store/sqlite", "bench/fuel"}, "elsewhere the standard library's portable calls do"},
 	{"database/sql", []string{"internal/resource/sessions", "bench/resources"}, "a transaction never leaves the package that began it"},
-	{"os", []string{"lang/langtest", "lang/langtest/*", "internal/*", "internal/account/seal", "internal/tlscert/tlscerttest", "internal/resource/*", "internal/resource/machines/sshtest", "internal/store/*", "internal/store/blob/*", "internal/store/postgres/pgtest", "internal/store/sqlite/sqlitetest", "cmd/*", "editors", "bench/*"}, "the language reaches the world through its host alone"},
+	{"os", []string{"lang/langtest", "lang/langtest/*", "internal/*", "internal/account/seal", "internal/tlscert/tlscerttest", "internal/resource/*", "internal/resource/machines/sshtest", "internal/store/*", "internal/store/blob/*", "internal/store/blob/s3/s3test", "internal/store/postgres/pgtest", "internal/store/sqlite/sqlitetest", "cmd/*", "editors", "bench/*"}, "the language reaches the world through its host alone"},
 	{"math/rand", nil, "chance comes from the host, so that a run can be repeated"},
 }
 

@@ -21,6 +21,7 @@ type Settings struct {
 	Listen        string        // host:port; port 0 takes a free one
 	Data          string        // the data folder
 	Database      redacted.Text // where the store is on PostgreSQL, which may hold a password; "" for SQLite in the data folder
+	Blobs         *Bucket       // where the contents of files are; nil for a folder in the data folder
 	MasterKeyFile string        // "" for master.key in the data folder
 
 	// The addresses that links begin with, without a slash at the end; "" for
@@ -142,6 +143,8 @@ func All() []Setting {
 			set: func(s *Settings, text string) (err error) { s.Data, err = parseNonEmpty(text); return err }},
 		{Name: "database", Group: groupBasics, Takes: "URL", Default: "SQLite in the data folder", Help: "Keep the store in PostgreSQL: postgres://user@host/database",
 			set: func(s *Settings, text string) (err error) { s.Database, err = parseDatabase(text); return err }},
+		{Name: "blobs", Group: groupBasics, Takes: "URL", Default: "a folder in the data folder", Help: "Keep contents of files in S3: s3://bucket/prefix?region=eu-central-1, or with endpoint=https://host",
+			set: func(s *Settings, text string) (err error) { s.Blobs, err = parseBlobs(text); return err }},
 		{Name: "master-key-file", Group: groupBasics, Takes: "FILE", Default: "master.key in the data folder", Help: "The key that wraps secrets",
 			set: func(s *Settings, text string) (err error) { s.MasterKeyFile, err = parseNonEmpty(text); return err }},
 

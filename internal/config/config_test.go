@@ -98,7 +98,7 @@ log_level = "warn"`, 0o644)
 // flag unless it is a secret.
 func TestEverySetting(t *testing.T) {
 	values := map[string]string{
-		"listen": "0.0.0.0:80", "data": "/srv/ql", "database": "postgres://ql@db.example/ql", "master-key-file": "/k",
+		"listen": "0.0.0.0:80", "data": "/srv/ql", "database": "postgres://ql@db.example/ql", "blobs": "s3://bucket/prefix?region=eu-central-1", "master-key-file": "/k",
 		"base-url": "https://a.example/", "json-api-url": "https://j.example", "file-url": "https://f.example", "site-url": "https://s.example", "site-host": "s.example", "site-listen": ":81",
 		"allowed-hosts": "A.example,b.example", "trusted-proxies": "10.1.2.3/8,::1",
 		"tls-cert": "c", "tls-key": "k", "acme-domains": "d.example", "acme-sites": "on", "acme-email": "a@b.c", "acme-url": "https://acme.example/directory",

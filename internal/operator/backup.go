@@ -28,6 +28,9 @@ func (o *Operator) backup(ctx context.Context, dest, program string, withKey, ke
 	if o.settings.Database != "" {
 		return backup.Counts{}, fault.New(fault.InvalidRequest, "the store is in a database elsewhere, which ql backup cannot copy yet: stop the server, copy the database by pg_dump and the data folder as it is, and keep both together")
 	}
+	if o.settings.Blobs != nil {
+		return backup.Counts{}, fault.New(fault.InvalidRequest, "the contents of files are in a bucket, which ql backup cannot copy yet: stop the server, and keep copies of the bucket and of the data folder together")
+	}
 	// What the copied store refers to stays until it is copied too.
 	lock, err := sqlite.LockBlobsShared(o.data)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
 	"ql/internal/resource/shares"
-	"ql/internal/store/blob/dir"
+	"ql/internal/store/blob"
 	"ql/internal/store/sqlite"
 )
 
@@ -33,7 +33,7 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	blobs, err := dir.OpenBlobs(filepath.Join(o.data, sqlite.BlobFolder))
+	blobs, err := blob.Open(ctx, o.data, o.settings.Blobs)
 	if err != nil {
 		return err
 	}

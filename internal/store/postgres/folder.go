@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,8 +48,9 @@ func (s *Store) BindFolder(ctx context.Context, folder string, create bool) erro
 	case !create:
 		return fault.New(fault.NotFound, "the database has no accounts yet: ql account create and ql serve begin with it")
 	case here == "":
-		if here, err = makeMark(path); err != nil {
-			return err
+		here = disk.NewMark()
+		if err := disk.WriteMark(path, here); err != nil {
+			return fmt.Errorf("the data folder cannot be marked: %w", err)
 		}
 	}
 	bound := ""
@@ -65,15 +64,4 @@ func (s *Store) BindFolder(ctx context.Context, folder string, create bool) erro
 		return fault.New(fault.InvalidRequest, "another server has begun with this database, in another data folder than %s", folder)
 	}
 	return nil
-}
-
-// makeMark marks a data folder.
-func makeMark(path string) (string, error) {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	mark := hex.EncodeToString(b[:])
-	if err := os.WriteFile(path, []byte(mark+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("the data folder cannot be marked: %w", err)
-	}
-	return mark, disk.SyncFolder(filepath.Dir(path))
 }

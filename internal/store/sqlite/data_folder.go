@@ -77,7 +77,7 @@ var ownedFolders = []struct{ folder, holds string }{{AccountFolder, "databases"}
 // and with them what they own.
 func checkOrphans(folder string) error {
 	for _, b := range ownedFolders {
-		held, err := holdsFiles(filepath.Join(folder, b.folder))
+		held, err := HoldsFiles(filepath.Join(folder, b.folder))
 		if err != nil {
 			return unusable(folder, err)
 		}
@@ -89,8 +89,8 @@ func checkOrphans(folder string) error {
 	return nil
 }
 
-// holdsFiles tells whether there is a file in a folder or below it.
-func holdsFiles(folder string) (held bool, err error) {
+// HoldsFiles tells whether there is a file in a folder or below it.
+func HoldsFiles(folder string) (held bool, err error) {
 	err = filepath.WalkDir(folder, func(_ string, e fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
