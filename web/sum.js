@@ -14,7 +14,8 @@ function below(folder) {
   });
 }
 
-const files = [...single, ...below('src')].filter((f) => f !== generated).sort((a, b) => (a < b ? -1 : 1));
+const examples = readdirSync('../examples').filter((f) => f.endsWith('.ql')).map((f) => '../examples/' + f); // which the editor lists
+const files = [...single, ...below('src'), ...examples].filter((f) => f !== generated).sort((a, b) => (a < b ? -1 : 1));
 const sum = createHash('sha256');
 for (const file of files) {
   sum.update(`${createHash('sha256').update(readFileSync(file)).digest('hex')}  ${file}\n`);

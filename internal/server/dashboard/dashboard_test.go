@@ -196,7 +196,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestBuiltOfTheseSources: what is served was built of what is in web. It wants no Node: `make web`
+// TestBuiltOfTheseSources: what is served was built of what is in web, and of the examples. It wants no Node: `make web`
 // builds, and `make check-web` compares the bytes.
 func TestBuiltOfTheseSources(t *testing.T) {
 	const web = "../../../web"
@@ -213,6 +213,13 @@ func TestBuiltOfTheseSources(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	examples, err := filepath.Glob("../../../examples/*.ql")
+	if err != nil || len(examples) == 0 {
+		t.Fatal(err)
+	}
+	for _, path := range examples {
+		names = append(names, "../examples/"+filepath.Base(path))
 	}
 	slices.Sort(names)
 	all := sha256.New()

@@ -23,6 +23,25 @@ func (v *visitor) edit(text string) {
 // written is the text in the editor.
 const written = `[...document.querySelectorAll(".host .cm-line")].map((l) => l.innerText.replace("\n", "")).join("\n")`
 
+// EditorExamples: what was written goes nowhere when an example is opened, and the example runs.
+var _ = inBrowser("EditorExamples", func(v *visitor) {
+	v.call(http.MethodPut, "/v1/files/mine.ql", "-- mine", nil)
+	v.open("editor?file=/mine.ql")
+	v.until(`document.activeElement.className.includes("cm-content")`)
+	v.press("EMIT 1 ")
+	v.click("Examples")
+	v.until(`document.querySelector("ul[aria-label=Examples] li a strong")?.innerText === "hello.ql"`)
+	v.read(`window.__shift = 0`) // the list has come into the dialog
+	v.look("editor-examples")
+	v.read(`[...document.querySelectorAll("ul[aria-label=Examples] a")].find((a) => a.innerText.startsWith("hello.ql")).click()`)
+	v.until(`!document.querySelector("dialog[open]") && ` + written + `.includes("Says hello")`)
+	v.click("Run")
+	v.untilText("complete")
+	v.until(`document.querySelector(".text pre")?.innerText.startsWith("Hello")`)
+	v.read(`history.back()`)
+	v.until(written + `.includes("EMIT 1 -- mine")`)
+})
+
 var _ = inBrowser("EditorRuns", func(v *visitor) {
 	v.open("editor")
 	v.until(`document.activeElement.className.includes("cm-content")`)
