@@ -3,6 +3,7 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -369,5 +370,39 @@ func (c *callers) confirm(id string) {
 	req.Header.Del("Authorization")
 	if a := send(c.T, req); a.status/100 != 2 {
 		c.Fatalf("%d %s", a.status, a.body)
+	}
+}
+
+// TestOrderExample: an order that is paid at once, one that is paid after the reminder, and one that nobody pays.
+func TestOrderExample(t *testing.T) {
+	b := apptest.Boot(t, apptest.Production)
+	b.Account("caller", account.Standard)
+	c := &callers{t, b, "caller"}
+	order, err := os.ReadFile("../../examples/order.ql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.publish("order", string(order))
+	const pay = `SIGNAL "paid" TO !INPUT('id') USING {reference: "%s"}`
+	for _, one := range []struct{ request, remind, after, cancel, want string }{
+		{fmt.Sprintf(pay, "r1"), "EMIT 1", "24", "24", "paid r1"},
+		{"EMIT 1", fmt.Sprintf(pay, "r2"), "0.00001", "24", "paid r2"},
+		{`IF NOT CONTAINS(!INPUT('notify'), "/v1/signals/") THEN FAIL "no address" END`, "EMIT 1", "0.00001", "0.00001", "cancelled "},
+	} {
+		c.publish("request-payment", one.request)
+		c.publish("remind", one.remind)
+		got := c.run("async", fmt.Sprintf(`RUN SCRIPT "order" USING {item: "book", amount: 5, customer: "ada", remind_after: %s, cancel_after: %s} SET ?r
+SELECT * FROM paid_orders WHERE id = ?r.order SET ROW ?o
+EMIT ?r.state = ?o.state, " ", ?r.state, " ", ?o.reference`, one.after, one.cancel))
+		if got.Result != "true "+one.want || got.Error != nil {
+			t.Errorf("%s: %+v %+v", one.want, got, got.Error)
+		}
+	}
+	jobs := c.jobs()
+	if len(jobs) != 3+4+4 {
+		t.Errorf("%d jobs", len(jobs))
+	}
+	for _, j := range jobs {
+		c.until(j.JobID, "complete")
 	}
 }
