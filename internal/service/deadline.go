@@ -67,7 +67,23 @@ func (d *deadline) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.timed == nil {
-		d.timed, d.cancel = context.WithCancel(d.Context)
+		d.timed = over{d.Context}
+		return
 	}
-	d.cancel()
+	if d.cancel != nil {
+		d.cancel()
+	}
 }
+
+// over is a context that has ended and was never waited for.
+type over struct{ context.Context }
+
+var ended = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+func (over) Done() <-chan struct{} { return ended }
+
+func (over) Err() error { return context.Canceled }

@@ -120,7 +120,12 @@ func (s *Service) answer(ctx context.Context, who caller, c Caller, q Query, a A
 			return a, err
 		}
 	}
-	limits := who.Account.Limits(s.o.Limits)
+	var limits account.Limits
+	if q.Page != nil {
+		limits = q.Page.Site.limits
+	} else {
+		limits = who.Account.Limits(s.o.Limits)
+	}
 	// A stranger who is refused learns nothing: not what is left of a rate, and not, by what
 	// does not fit into its plan, that there is such an account.
 	byAddress := q.Program != nil && q.Program.Owner != ""

@@ -53,7 +53,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	if err != nil {
 		return a, err
 	}
-	if failure == nil {
+	if failure == nil && !(q.Page != nil && ignoresInput(program)) {
 		if err := x.CheckInput(ctx, program); err != nil {
 			return a, noteInput(err, q.NoInput)
 		}
@@ -117,6 +117,12 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	execution.LogFailure(ctx, s.o.Log, &record.Record, failure)
 	s.o.OnRun(record.State, record.Finished.Sub(record.Created))
 	return a, k.noRoomError(&a, "has run")
+}
+
+// ignoresInput tells whether a program has no use for its input. That of a page is its query or its form, which have
+// been read, and which it finds in !GET and !POST besides.
+func ignoresInput(p *bytecode.Program) bool {
+	return p.Input.IsNull() && !vm.Reads(p, bytecode.GlobalInput)
 }
 
 // spec is what a script of a caller is run with.

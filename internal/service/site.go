@@ -384,7 +384,7 @@ func (s *Service) countServed(ctx context.Context, r *job.Record, kept bool) fun
 
 // countUsed counts what a visitor of a site was served.
 func (s *Service) countUsed(ctx context.Context, a account.ID, used usage.Used) {
-	if err := s.o.Usage.Served(context.WithoutCancel(ctx), a, used); err != nil && !errors.Is(err, account.ErrNotFound) {
+	if err := s.o.Usage.Served(ctx, a, used); err != nil && !errors.Is(err, account.ErrNotFound) {
 		s.o.Log.Error("what was served of a site was not counted", "account", a, "error", err)
 	}
 }

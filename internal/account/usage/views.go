@@ -49,7 +49,7 @@ func (t *Tally) Served(ctx context.Context, a account.ID, used Used) error {
 	if t.views.add(viewed{a, DayOf(t.clock())}, used, mostViews) {
 		return nil
 	}
-	return t.store.Count(ctx, a, DayOf(t.clock()), used)
+	return t.store.Count(context.WithoutCancel(ctx), a, DayOf(t.clock()), used) // who has hung up was served
 }
 
 // add adds to what is not stored yet, unless there are too many accounts.

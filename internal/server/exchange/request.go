@@ -66,7 +66,10 @@ func Read(r *server.Request, how Reading) (*Request, error) {
 		return nil, err
 	}
 	kind := r.HeaderValue("Content-Type")
-	mediaType, _, _ := mime.ParseMediaType(kind)
+	mediaType := ""
+	if kind != "" {
+		mediaType, _, _ = mime.ParseMediaType(kind)
+	}
 	q := &Request{InParts: mediaType == wire.MultipartType && r.ContentLength != 0}
 	var body []byte
 	var err error
@@ -89,8 +92,10 @@ func Read(r *server.Request, how Reading) (*Request, error) {
 		}
 		q.Get = query.Fields()
 	}
-	if q.Body, q.body, err = wire.DecodeBody(kind, body, r.DecodeLimits(body, l)); err != nil {
-		return nil, err
+	if len(body) > 0 {
+		if q.Body, q.body, err = wire.DecodeBody(kind, body, r.DecodeLimits(body, l)); err != nil {
+			return nil, err
+		}
 	}
 	isForm := mediaType == wire.FormType
 	if isForm {

@@ -91,9 +91,9 @@ var views = []struct {
 	allocations        float64
 	lines              []string
 }{
-	{"trivial", "/trivial?name=ada", "200", 140, nil},
-	{"SQLite read", "/read?id=2", "200", 170, nil},
-	{"pattern", "/blog/first", "200", 210, nil},
+	{"trivial", "/trivial?name=ada", "200", 125, nil},
+	{"SQLite read", "/read?id=2", "200", 150, nil},
+	{"pattern", "/blog/first", "200", 190, nil},
 	{"file", "/note.txt", "200", 55, nil},
 	{"file compressed", "/note.txt", "200", 75, []string{"Accept-Encoding: gzip"}},
 	{"file not modified", "/note.txt", "304", 68, []string{"If-None-Match: *"}},
