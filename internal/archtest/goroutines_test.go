@@ -12,7 +12,7 @@ import (
 // unguarded are the files that may start goroutines by themselves, and why.
 var unguarded = map[string]string{
 	"internal/guard/guard.go":           "it is what guards the others",
-	"internal/resource/files/upload.go": "it makes two calls of the system, beside a caller that waits for both",
+	"internal/resource/files/upload.go": "it makes calls of a store, beside a caller that waits for all of them",
 	"internal/store/blob/s3/reader.go":  "it cancels a request, and does no more",
 	"internal/cli/terminal.go":          "it reads a terminal for a command, which a panic may end",
 	"internal/cli/cli.go":               "it ends the wait for signals",

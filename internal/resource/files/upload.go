@@ -311,6 +311,8 @@ const (
 	// maxSyncs is how many pieces are on their way to the disk while the next
 	// one comes.
 	maxSyncs = 2
+	// maxPublishes is how many pieces get the names of blobs at once.
+	maxPublishes = 8
 )
 
 // receive reads content to its end.
@@ -467,15 +469,30 @@ func (in *receiver) publish(pin *pin) error {
 	if in.published {
 		return nil
 	}
-	for _, p := range in.pieces {
-		pin.add(p.Hash)
-		if err := p.blob.Publish(p.Hash); err != nil {
+	for batch := range slices.Chunk(in.pieces, maxPublishes) {
+		if err := publishAtOnce(batch, pin); err != nil {
 			return err
 		}
-		pin.made = append(pin.made, p.Chunk)
 	}
 	in.published = true
 	return nil
+}
+
+// publishAtOnce publishes pieces side by side: each may take a request to a server.
+func publishAtOnce(pieces []*piece, pin *pin) error {
+	for _, p := range pieces {
+		pin.add(p.Hash)
+	}
+	ended := make(chan error, len(pieces))
+	for _, p := range pieces {
+		go func() { ended <- p.blob.Publish(p.Hash) }()
+	}
+	var err error
+	for _, p := range pieces {
+		err = errors.Join(err, <-ended)
+		pin.made = append(pin.made, p.Chunk) // or nearly so: one that failed may yet be there
+	}
+	return err
 }
 
 // discard removes what was not published.
