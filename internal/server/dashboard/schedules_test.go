@@ -59,9 +59,9 @@ var _ = inBrowser("Schedules", func(v *visitor) {
 	// It is paused and goes on, here and from the list.
 	v.click("Pause")
 	v.untilText("paused, since")
-	v.read(`window.__shift = 0`) // the dialog has fewer lines by what a script clicked
 	v.press("\x1b")
 	v.until(`!document.querySelector("dialog[open]") && [...document.querySelectorAll("tbody .state")].some((s) => s.innerText === "paused")`)
+	v.read(`window.__shift = 0`) // the dialog and the row say something else by what a script clicked
 	v.look("schedules")
 	v.click("What to do with nightly")
 	v.click("Resume")
