@@ -123,7 +123,7 @@ func (s *Service) sealToken(a account.ID, t pageToken) string {
 // openToken reads a token that was made under a name, for its visitor alone: to others it is like one
 // that was never made.
 func (s *Service) openToken(a account.ID, name string, visitor Visitor, text string) (t pageToken, err error) {
-	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(text) > longestToken {
 		return t, ErrNoPage()
 	}
@@ -154,7 +154,7 @@ func (s *Service) openCarried(a account.ID, t pageToken, text string) (*carriedP
 	if base64.RawURLEncoding.DecodedLen(len(text)) > 2*mostCarried {
 		return nil, ErrNoPage()
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil {
 		return nil, ErrNoPage()
 	}

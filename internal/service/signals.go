@@ -44,7 +44,7 @@ func (s *Service) openSignal(text string) (a account.ID, id job.ID, ok bool) {
 	if len(text) > longestSignalToken {
 		return 0, id, false
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil {
 		return 0, id, false
 	}
