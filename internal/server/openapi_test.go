@@ -212,8 +212,8 @@ func TestDescription(t *testing.T) {
 func TestDescriptionHasEveryStatus(t *testing.T) {
 	doc, err := description()
 	check(t, err)
-	// What only downloads give, only making a key, only proving a domain, only sites, only a deploy, only asking for a new password, and only schedules.
-	never := []fault.Code{fault.FileGone, fault.AlreadyExists, fault.DomainNotProven, fault.MisdirectedRequest, fault.ContentMissing, fault.NotAvailable, fault.ScheduleBusy}
+	// What only downloads give, only making a key, only proving a domain, only sites, only a deploy, only asking for a new password, only schedules, and only signals.
+	never := []fault.Code{fault.FileGone, fault.AlreadyExists, fault.DomainNotProven, fault.MisdirectedRequest, fault.ContentMissing, fault.NotAvailable, fault.ScheduleBusy, fault.JobEnded}
 	// A body is what only some routes take, and a script what only some run.
 	ofBodies := []fault.Code{fault.UnsupportedMediaType}
 	ofScripts := []fault.Code{
