@@ -31,8 +31,9 @@ type Options struct {
 	Guard *guard.Guard // may be left out
 	Log   *slog.Logger
 	Clock func() time.Time
-	// AtOnce is how many schedules are looked at at once; 8 where left out.
-	AtOnce int
+	// AtOnce is how many schedules are started at once, 32 where left out, and PerAccount how many
+	// of one account; an eighth.
+	AtOnce, PerAccount int
 	// OnTick is told of ticks that were settled, how many and why they have no job, and how late the
 	// last of them was; may be left out.
 	OnTick func(reason Reason, count int64, late time.Duration)
@@ -47,6 +48,16 @@ type Runner struct {
 	cancel context.CancelFunc
 	loop   sync.WaitGroup
 	late   atomic.Int64 // how late the tick is that is due longest, in nanoseconds
+	done   chan scheduleID
+
+	// Of the loop, or of who calls Round, alone: what is under way.
+	busy map[scheduleID]bool
+	of   map[account.ID]int
+}
+
+type scheduleID struct {
+	account account.ID
+	name    string
 }
 
 const (
@@ -67,12 +78,15 @@ const (
 // NewRunner returns a runner that does nothing but what Round is asked for.
 func NewRunner(o Options) *Runner {
 	if o.AtOnce <= 0 {
-		o.AtOnce = 8
+		o.AtOnce = 32
+	}
+	if o.PerAccount <= 0 {
+		o.PerAccount = max(1, o.AtOnce/8)
 	}
 	if o.OnTick == nil {
 		o.OnTick = func(Reason, int64, time.Duration) {}
 	}
-	r := &Runner{o: o, wake: make(chan struct{}, 1)}
+	r := &Runner{o: o, wake: make(chan struct{}, 1), done: make(chan scheduleID, o.AtOnce), busy: map[scheduleID]bool{}, of: map[account.ID]int{}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r
 }
@@ -89,6 +103,7 @@ func (r *Runner) start() {
 	r.o.Guard.Go("schedules", func() {
 		defer r.loop.Done()
 		r.o.Guard.Loop(r.ctx, "schedules", r.run)
+		r.drain()
 	})
 }
 
@@ -111,53 +126,97 @@ func (r *Runner) Wake() {
 func (r *Runner) Lag() time.Duration { return time.Duration(r.late.Load()) }
 
 func (r *Runner) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		wait := seldom
-		more, err := r.Round(ctx)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			r.o.Log.Error("schedules that are due could not be read and will be looked for again", "error", err)
-		case more:
-			wait = 0
-		case err == nil:
-			if next, err := r.o.Store.NextDue(ctx); err == nil && !next.IsZero() {
-				wait = min(max(next.Sub(r.o.Clock()), 10*time.Millisecond), seldom)
-			}
-		}
-		timer := time.NewTimer(wait)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
 		select {
+		case one := <-r.done:
+			r.ended(one)
 		case <-timer.C:
 		case <-r.wake:
 		case <-ctx.Done():
+			return
 		}
-		timer.Stop()
+		timer.Reset(r.fill(ctx))
 	}
 }
 
-// Round settles one tick of each schedule that is due, and tells whether there may be more.
-func (r *Runner) Round(ctx context.Context) (more bool, err error) {
+// fill begins what is due and has room, and returns when to look again at the latest.
+func (r *Runner) fill(ctx context.Context) time.Duration {
 	now := r.o.Clock()
-	list, err := r.o.Store.Due(ctx, now, duePage)
+	begun, err := r.begin(ctx, now)
+	if err != nil && ctx.Err() == nil {
+		r.o.Log.Error("schedules that are due could not be read and will be looked for again", "error", err)
+	}
+	switch {
+	case err != nil:
+		return seldom
+	case begun > 0:
+		return 0
+	}
+	if next, err := r.o.Store.NextDue(ctx, now); err == nil && !next.IsZero() {
+		return min(max(next.Sub(r.o.Clock()), 10*time.Millisecond), seldom)
+	}
+	return seldom
+}
+
+// Round settles one tick of schedules that are due, as many as are looked at at once, and tells
+// whether there may be more. It is for who drives a Runner that is not run.
+func (r *Runner) Round(ctx context.Context) (more bool, err error) {
+	begun, err := r.begin(ctx, r.o.Clock())
+	r.drain()
+	return begun > 0 && ctx.Err() == nil, err
+}
+
+// begin settles ticks of schedules that are due, beside each other, and returns how many it began.
+// No account has more than its share of those that are under way, and none waits for another's.
+func (r *Runner) begin(ctx context.Context, now time.Time) (begun int, err error) {
+	if len(r.busy) >= r.o.AtOnce {
+		return 0, nil
+	}
+	var full []account.ID
+	for a, n := range r.of {
+		if n >= r.o.PerAccount {
+			full = append(full, a)
+		}
+	}
+	list, err := r.o.Store.Due(ctx, now, full, duePage)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	late := time.Duration(0)
-	slots, group := make(chan struct{}, r.o.AtOnce), sync.WaitGroup{}
 	for i := range list {
+		one := scheduleID{list[i].Account, list[i].Name}
 		late = max(late, now.Sub(list[i].dueOf(list[i].Tick)))
-		slots <- struct{}{}
-		group.Add(1)
+		if r.busy[one] || r.of[one.account] >= r.o.PerAccount || len(r.busy) >= r.o.AtOnce {
+			continue
+		}
+		r.busy[one] = true
+		r.of[one.account]++
+		begun++
 		r.o.Guard.Go("schedules", func() {
-			defer group.Done()
-			defer func() { <-slots }()
+			defer func() { r.done <- one }()
 			if err := r.o.Guard.DoErr("schedules", func() error { return r.step(ctx, &list[i]) }); err != nil {
 				r.postpone(ctx, &list[i], err)
 			}
 		})
 	}
-	group.Wait()
 	r.late.Store(int64(late))
-	return len(list) > 0 && ctx.Err() == nil, nil
+	return begun, nil
+}
+
+func (r *Runner) ended(one scheduleID) {
+	delete(r.busy, one)
+	if r.of[one.account]--; r.of[one.account] == 0 {
+		delete(r.of, one.account)
+	}
+}
+
+// drain waits for what is under way.
+func (r *Runner) drain() {
+	for len(r.busy) > 0 {
+		r.ended(<-r.done)
+	}
 }
 
 // step settles the tick that a schedule is due at, and with it all that nobody was there for in time.

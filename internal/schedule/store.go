@@ -43,10 +43,10 @@ type Store interface {
 	// Resume has a paused schedule, as it was read, be due at its tick and due again; one that is
 	// not paused stays as it is. It is ErrMoved where the schedule was set meanwhile.
 	Resume(ctx context.Context, s Schedule) error
-	// Due lists schedules of all accounts that are due, the longest due first.
-	Due(ctx context.Context, now time.Time, limit int) ([]Schedule, error)
-	// NextDue returns when the first schedule is due; zero for never.
-	NextDue(ctx context.Context) (time.Time, error)
+	// Due lists schedules of all accounts but some that are due, the longest due first.
+	Due(ctx context.Context, now time.Time, but []account.ID, limit int) ([]Schedule, error)
+	// NextDue returns when the first schedule is due that is not at a moment; zero for never.
+	NextDue(ctx context.Context, now time.Time) (time.Time, error)
 	// Settle settles a tick.
 	Settle(ctx context.Context, s *Settlement) (Settled, error)
 	// Postpone has a schedule, as it was read, looked at again at a moment. Its tick stays. It is

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/url"
@@ -259,5 +260,55 @@ func TestScheduleMistakes(t *testing.T) {
 	s.call("POST", "/x/preview", `{"script":"greet","input":{"name":"x"},"cron":"30 2 * * *","zone":"Europe/Berlin"}`, 200, &preview)
 	if len(preview.Next) != 5 || preview.Zone != "Europe/Berlin" {
 		t.Errorf("the preview is %+v", preview)
+	}
+}
+
+// TestSlowStarts: the schedules of one account, all of which take their time to start, have their share
+// of what starts at once, and those of another wait for none of them.
+func TestSlowStarts(t *testing.T) {
+	w := boot(t)
+	due := func(username string, n int, at time.Time) account.ID {
+		m := w.member(username, account.Standard)
+		for i := range n {
+			one := schedule.Schedule{Account: m.ID, Name: "s" + strconv.Itoa(i), Script: "x", Timing: schedule.Timing{Every: time.Hour}, Overlap: schedule.OverlapAll, CatchUp: time.Hour, Set: at}
+			check(t, one.Begin(at))
+			_, _, err := w.store.Schedules().Put(t.Context(), one, 0)
+			check(t, err)
+		}
+		return m.ID
+	}
+	now := time.Now()
+	slow := due("ada", 100, now.Add(-90*time.Minute))
+	quick := due("bob", 1, now.Add(-70*time.Minute))
+	started, heard := make(chan account.ID, 200), make(chan struct{})
+	r := schedule.Run(schedule.Options{
+		Store: w.store.Schedules(), Log: slog.New(slog.DiscardHandler), Clock: func() time.Time { return now },
+		Start: func(ctx context.Context, s schedule.Schedule, _ schedule.Settle) error {
+			started <- s.Account
+			if s.Account == slow {
+				select {
+				case <-heard:
+				case <-ctx.Done():
+				}
+			}
+			return schedule.ErrDisabled // asked again in a minute, which does not pass
+		},
+	})
+	t.Cleanup(func() { check(t, r.Stop(context.Background())) })
+	of := 0
+	for a := range started {
+		if a == quick {
+			break
+		}
+		of++
+	}
+	if of > 4 {
+		t.Errorf("%d of one account are started at once", of)
+	}
+	close(heard)
+	for ; of < 100; of++ {
+		if a := <-started; a != slow {
+			t.Errorf("of account %d there is one more", a)
+		}
 	}
 }

@@ -164,18 +164,23 @@ func (s Schedules) Resume(ctx context.Context, one schedule.Schedule) error {
 }
 
 // Due implements schedule.Store.
-func (s Schedules) Due(ctx context.Context, now time.Time, limit int) (list []schedule.Schedule, err error) {
+func (s Schedules) Due(ctx context.Context, now time.Time, but []account.ID, limit int) (list []schedule.Schedule, err error) {
+	where, args := "", []any{now}
+	for _, a := range but {
+		where, args = where+" AND account <> ?", append(args, int64(a))
+	}
 	err = s.store.read(ctx, func(t tx) error {
-		return t.each("SELECT "+scheduleColumns+" FROM schedules WHERE due IS NOT NULL AND due <= ? ORDER BY due LIMIT ?",
-			func(r row) { list = append(list, readSchedule(r)) }, now, max(limit, 0))
+		list = nil
+		return t.each("SELECT "+scheduleColumns+" FROM schedules WHERE due IS NOT NULL AND due <= ?"+where+" ORDER BY due LIMIT ?",
+			func(r row) { list = append(list, readSchedule(r)) }, append(args, max(limit, 0))...)
 	})
 	return list, err
 }
 
 // NextDue implements schedule.Store.
-func (s Schedules) NextDue(ctx context.Context) (next time.Time, err error) {
+func (s Schedules) NextDue(ctx context.Context, now time.Time) (next time.Time, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		_, err := t.one("SELECT due FROM schedules WHERE due IS NOT NULL ORDER BY due LIMIT 1", func(r row) { next = r.time(0) })
+		_, err := t.one("SELECT due FROM schedules WHERE due IS NOT NULL AND due > ? ORDER BY due LIMIT 1", func(r row) { next = r.time(0) }, now)
 		return err
 	})
 	return next, err

@@ -65,10 +65,16 @@ func testSchedules(t *testing.T, s Stores) {
 	list, err = s.Schedules.Schedules(ctx, ada, "night", 1)
 	must(t, err)
 	same(t, "the rest of it", list, []schedule.Schedule{weekly})
-	next, err := s.Schedules.NextDue(ctx)
-	must(t, err)
-	same(t, "the first that is due", next, other.Due)
-	list, err = s.Schedules.Due(ctx, want.Due, 10)
+	for now, due := range map[time.Time]time.Time{other.Due.Add(-time.Microsecond): other.Due, other.Due: want.Due, want.Due: {}} {
+		next, err := s.Schedules.NextDue(ctx, now)
+		must(t, err)
+		same(t, "the next that is due", next, due)
+	}
+	list, err = s.Schedules.Due(ctx, want.Due, []account.ID{ada, 1 << 40}, 10)
+	if err != nil || len(list) != 1 || list[0].Account != bob {
+		t.Errorf("without one account there are %v, %v", list, err)
+	}
+	list, err = s.Schedules.Due(ctx, want.Due, nil, 10)
 	must(t, err)
 	names := ""
 	for _, one := range list {
@@ -77,7 +83,7 @@ func testSchedules(t *testing.T, s Stores) {
 	if names != "falsenight truenight trueweek " && names != "falsenight trueweek truenight " {
 		t.Errorf("due are %s", names)
 	}
-	list, err = s.Schedules.Due(ctx, other.Due, 10)
+	list, err = s.Schedules.Due(ctx, other.Due, nil, 10)
 	if err != nil || len(list) != 1 || list[0].Account != bob {
 		t.Errorf("a minute earlier there are %v, %v", list, err)
 	}
