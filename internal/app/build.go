@@ -73,6 +73,7 @@ type parts struct {
 	caller       *network.Client
 	webhooks     *webhook.Sender
 	schedules    *schedule.Runner
+	mailing      *resource.Mailing // nil where no mails are sent
 	signIns      *signin.SignIns
 	programs     *lang.Cache
 	limiter      *admit.Limiter
@@ -93,8 +94,7 @@ type parts struct {
 	live         *livereload.Live       // likewise
 }
 
-// mostListeners is how many wait for changes of jobs on a node at once, each counted
-// for its account and for its network.
+// mostListeners is how many wait for changes of jobs on a node at once, each counted for its account and its network.
 const mostListeners = 2 * 8192
 
 // programBytes is how much memory compiled scripts may take.
@@ -298,12 +298,11 @@ func (a *App) openResources(ctx context.Context) error {
 	if err := a.openSiteFolder(); err != nil {
 		return err
 	}
-	mailing := resource.StartMailing(resource.MailOptions{Store: p.store.Mails, Accounts: p.accounts, Trees: trees, Server: a.settings.MailServer, Password: a.settings.MailPassword, From: a.settings.MailFrom, Dev: a.settings.Dev, Data: a.settings.Data, Log: a.o.Log, Guard: p.guard, OnAttempt: p.metrics.CountMail, OnSent: a.downloaded})
-	a.closes("mails", mailing.Stop)
+	p.mailing = resource.NewMailing(resource.MailOptions{Ledger: p.ledger, Store: p.store.Mails, Accounts: p.accounts, Trees: trees, Server: a.settings.MailServer, Password: a.settings.MailPassword, From: a.settings.MailFrom, Dev: a.settings.Dev, Data: a.settings.Data, Log: a.o.Log, Guard: p.guard, OnAttempt: p.metrics.CountMail, OnSent: a.downloaded})
 	p.resources = resource.New(resource.Options{
 		Mount:  p.mount,
 		Folder: filepath.Join(a.settings.Data, sqlite.AccountFolder), Usage: p.store.Files, Trees: trees, Reclaims: true,
-		Dev: a.settings.Dev, Accounts: p.accounts, Shares: p.shares, Sessions: sessions.New(p.store.Sessions, sessions.Options{}), Fetcher: fetcher, Machines: reached, Mails: mailing, Tally: p.tally,
+		Dev: a.settings.Dev, Accounts: p.accounts, Shares: p.shares, Sessions: sessions.New(p.store.Sessions, sessions.Options{}), Fetcher: fetcher, Machines: reached, Mails: p.mailing, Tally: p.tally,
 	})
 	a.closes("databases", func(context.Context) error { return p.resources.Close() })
 	a.closes("fetches", func(context.Context) error { fetcher.Close(); return nil })

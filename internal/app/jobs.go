@@ -47,8 +47,7 @@ func (a *App) egress() network.Policy {
 	}
 }
 
-// startJobs takes up the jobs, and what is to be told of them, that an earlier
-// process left, and runs what comes.
+// startJobs takes up the jobs that an earlier process left, and what is to be told of them, and runs what comes.
 func (a *App) startJobs(ctx context.Context, s *service.Service) error {
 	p := &a.parts
 	p.webhooks = webhook.NewSender(webhook.Options{
@@ -68,6 +67,8 @@ func (a *App) startJobs(ctx context.Context, s *service.Service) error {
 		return err
 	}
 	a.closes("jobs", a.drained(p.worker.Stop))
+	p.mailing.Start(func() int64 { return p.worker.Member().Incarnation })
+	a.closes("mails", p.mailing.Stop)
 	p.schedules = schedule.Run(schedule.Options{Store: p.store.Schedules, Start: s.StartScheduled, Guard: p.guard, Log: a.o.Log, Clock: time.Now, OnTick: observe.Ticks(p.metrics)})
 	a.closes("schedules", p.schedules.Stop)
 	return nil

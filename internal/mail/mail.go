@@ -128,7 +128,7 @@ type Store interface {
 
 // Outbox is what a Sender needs of a Store. A mail that is due is claimed for a while: its Due moves
 // to the end of that while. It is in the hands of who claimed it as long as Due and Attempts are as
-// they were left by the claim. A claim that ends by itself leaves the mail due again.
+// they were left by the claim. A claim that ends by itself, or whose claimer died, leaves the mail due again.
 type Outbox interface {
 	// DueAccounts lists accounts with mails that are due at a moment, by their ids, from the one
 	// after a given one on and then from the first on.
@@ -137,9 +137,12 @@ type Outbox interface {
 	DueOf(ctx context.Context, a account.ID, now time.Time, limit int) ([]Mail, error)
 	// Next returns when the first mail becomes due, or a claim ends, after a moment; zero for never.
 	Next(ctx context.Context, after time.Time) (time.Time, error)
-	// Claim takes a mail until a moment, and returns it as it is then. ErrClaimLost where somebody
-	// has changed it since it was listed.
-	Claim(ctx context.Context, m Mail, until time.Time) (Mail, error)
+	// Claim takes a mail until a moment, for an incarnation of a node, 0 for nobody's, and returns it as it is then.
+	// ErrClaimLost where somebody has changed it since it was listed.
+	Claim(ctx context.Context, m Mail, by int64, until time.Time) (Mail, error)
+	// ReleaseDead ends the claims of incarnations that are no members: their mails are due now. It
+	// returns how many there were.
+	ReleaseDead(ctx context.Context, now time.Time) (int, error)
 	// Body returns what a claimed mail says, sealed, and its attachments in their order.
 	Body(ctx context.Context, m Mail) (sealed []byte, attachments []Content, err error)
 	// Settle ends a claim by an attempt. Where s is Pending the next one is due at a moment;

@@ -61,7 +61,13 @@ type Options struct {
 	// Pause is how long nothing is sent after the server could not be asked; 30 seconds.
 	Pause time.Duration
 	// Poll is how long something that another process made due may lie unnoticed; 15 seconds.
-	Poll  time.Duration
+	Poll time.Duration
+	// By is which incarnation of a node this process is: what one that is no more has claimed is
+	// sent again. 0 where left out.
+	By func() int64
+	// Hold reserves memory for a mail of an account while it is sent; where there is none, it waits.
+	// Nothing is reserved where left out.
+	Hold  func(ctx context.Context, a account.ID, bytes int64) (release func(), err error)
 	Log   *slog.Logger // nowhere where left out
 	Guard *guard.Guard // recovers panics; nil tells nobody of them
 	// OnAttempt is called after each attempt with what it led to: sent, failed, retry or unreached. Nil
@@ -90,6 +96,12 @@ func (o Options) withDefaults() Options {
 	if o.Poll <= 0 {
 		o.Poll = 15 * time.Second
 	}
+	if o.By == nil {
+		o.By = func() int64 { return 0 }
+	}
+	if o.Hold == nil {
+		o.Hold = func(context.Context, account.ID, int64) (func(), error) { return func() {}, nil }
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -113,6 +125,8 @@ const (
 	stopGrace = 500 * time.Millisecond
 	// MaxAge is how long a mail is tried.
 	MaxAge = 3 * 24 * time.Hour
+	// MaxBody is how many bytes a mail says, without attachments.
+	MaxBody = 1 << 20
 )
 
 // retryDelays are those between attempts; the last holds for all that follow.
@@ -244,6 +258,11 @@ func (s *Sender) fill(now time.Time) time.Duration {
 // begin claims mails account by account, so that the number of one account's is nothing to the others,
 // and sends them. It reports whether there is more than room for it.
 func (s *Sender) begin(now time.Time) (more bool, err error) {
+	if n, err := s.o.Outbox.ReleaseDead(s.attempts, now); err != nil {
+		return false, err
+	} else if n > 0 {
+		s.o.Log.Info("mails that a process had under way when it ended are sent again", "mails", n)
+	}
 	accounts, err := s.o.Outbox.DueAccounts(s.attempts, now, s.after, accountsAtOnce)
 	if err != nil {
 		return false, err
@@ -267,7 +286,7 @@ func (s *Sender) begin(now time.Time) (more bool, err error) {
 				more = true
 				break
 			}
-			claimed, err := s.o.Outbox.Claim(s.attempts, m, now.Add(s.o.Transport.LongestAttempt()+time.Minute))
+			claimed, err := s.o.Outbox.Claim(s.attempts, m, s.o.By(), now.Add(s.o.Transport.LongestAttempt()+time.Minute))
 			if errors.Is(err, ErrClaimLost) {
 				continue // another node was faster
 			}
@@ -297,6 +316,12 @@ func (s *Sender) attempt(m Mail) {
 		s.giveUp(m)
 		return
 	}
+	release, err := s.o.Hold(s.attempts, m.Account, heldFor(m))
+	if err != nil { // others use it now
+		s.release(m, m.Error, s.o.Clock().Add(retryPause))
+		return
+	}
+	defer release()
 	message, err := s.message(m)
 	if err != nil {
 		if s.attempts.Err() != nil {
@@ -317,6 +342,14 @@ func (s *Sender) attempt(m Mail) {
 	default:
 		s.settle(m, message, outcomes, waiting, r, now)
 	}
+}
+
+// heldFor is how many bytes a mail takes while it is sent: what it says as it is stored, opened and
+// written with other line ends, and what is read and written at once of its attachments, however large
+// those are.
+func heldFor(m Mail) int64 {
+	const pieces = 1 << 20
+	return 4*min(m.Size, MaxBody) + pieces
 }
 
 // waitingFor returns what became of a mail so far, and the numbers of the recipients that it is still

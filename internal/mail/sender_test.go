@@ -365,3 +365,38 @@ func TestManyMails(t *testing.T) {
 		t.Errorf("%d mails came", len(seen))
 	}
 }
+
+// TestMemoryOfMails: a mail for which there is no memory waits, which is no attempt, and what one takes
+// does not grow with its attachments.
+func TestMemoryOfMails(t *testing.T) {
+	server := mailtest.Start(t, mailtest.Options{NoTLS: true})
+	d := openDesk(t, by(server, mail.TLSNone))
+	asked, granted, released := make(chan int64), make(chan bool), make(chan struct{}, 1)
+	d.options.Hold = func(_ context.Context, _ account.ID, bytes int64) (func(), error) {
+		asked <- bytes
+		if !<-granted {
+			return nil, errors.New("all is taken")
+		}
+		return func() { released <- struct{}{} }, nil
+	}
+	d.post("one", strings.Repeat("x", 10<<20), "zoe@example.org")
+	d.start()
+	if n := <-asked; n < 1<<20 || n > 8<<20 {
+		t.Errorf("for a large mail %d bytes are reserved", n)
+	}
+	granted <- false
+	for again := false; !again; {
+		select {
+		case <-asked:
+			again = true
+		case <-time.After(time.Millisecond):
+			d.later(time.Second)
+		}
+	}
+	if m := d.mail("one"); m.Attempts != 0 || m.State != mail.Pending {
+		t.Errorf("without memory it is %+v", m)
+	}
+	granted <- true
+	d.attempt("sent")
+	<-released
+}

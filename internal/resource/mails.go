@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/guard"
 	"ql/internal/mail"
@@ -44,6 +45,7 @@ type MailOptions struct {
 	Guard     *guard.Guard
 	OnAttempt func(outcome string)
 	OnSent    func(a account.ID, bytes int64)
+	Ledger    *admit.Ledger // counts what is held of mails while they are sent
 }
 
 // MailFolder is where mails are put in development, below the data folder.
@@ -53,10 +55,12 @@ const MailFolder = "mail"
 type Mailing struct {
 	taken  *mails.Mails
 	sender *mail.Sender
+	by     func() int64
 }
 
-// StartMailing sends from now on; nil where there is no server and nobody develops.
-func StartMailing(o MailOptions) *Mailing {
+// NewMailing returns what sends mails once it is started; nil where there is no server and nobody
+// develops.
+func NewMailing(o MailOptions) *Mailing {
 	sender := mail.Address{Local: "ql", Domain: "localhost.localdomain"}
 	if o.From != nil {
 		sender = *o.From
@@ -65,7 +69,13 @@ func StartMailing(o MailOptions) *Mailing {
 	if by == nil {
 		return nil
 	}
-	m := &Mailing{sender: mail.NewSender(mail.Options{
+	m := &Mailing{}
+	m.sender = mail.NewSender(mail.Options{
+		By: func() int64 { return m.by() },
+		Hold: func(ctx context.Context, a account.ID, bytes int64) (func(), error) {
+			r, err := o.Ledger.Reserve(ctx, admit.AccountHolder(int64(a)), bytes)
+			return r.Release, err
+		},
 		Outbox: o.Store, Transport: by, Sealer: o.Accounts.Sealer(), Sender: sender, Type: site.MediaType, Log: o.Log, Guard: o.Guard, OnAttempt: o.OnAttempt, OnSent: o.OnSent,
 		Open: func(c mail.Content) io.ReadSeekCloser {
 			chunks := make([]files.Chunk, len(c.Chunks))
@@ -74,12 +84,20 @@ func StartMailing(o MailOptions) *Mailing {
 			}
 			return o.Trees.OpenContent(chunks, c.Tail)
 		},
-	})}
+	})
 	m.taken = mails.New(mails.Options{
 		Store: o.Store, Sealer: o.Accounts.Sealer(), Sender: sender, Canonical: files.Canonical, Clock: time.Now, Wake: m.sender.Wake, Domains: o.provenDomains,
 	})
-	m.sender.Start()
 	return m
+}
+
+// Start sends from now on, as the incarnation of a node that by tells, and first what an earlier one
+// had under way.
+func (m *Mailing) Start(by func() int64) {
+	if m != nil {
+		m.by = by
+		m.sender.Start()
+	}
 }
 
 // transport is how mails leave; nil for not at all.

@@ -187,6 +187,9 @@ func (w *Worker) loop(part string, f func(context.Context)) {
 	})
 }
 
+// Member returns which member of the service this process is, once it is started.
+func (w *Worker) Member() member.Member { return w.session.Member() }
+
 // Stop takes no more jobs, lets those under way come to a place where they can
 // be stored, and waits for them, at most until ctx ends: what still computes
 // then is interrupted, and repeated by its journal.

@@ -46,8 +46,7 @@ type Mails struct{ o Options }
 func New(o Options) *Mails { return &Mails{o} }
 
 const (
-	// maxBody is how many bytes a mail says, without attachments.
-	maxBody = 1 << 20
+	maxBody = mail.MaxBody
 	// maxWaiting is how many bytes of what an account's mails say are stored until they are sent.
 	maxWaiting = 64 << 20
 	maxName    = 255

@@ -198,12 +198,31 @@ func (s Mails) ifClaimed(ctx context.Context, m mail.Mail, do func(t tx) (int64,
 }
 
 // Claim implements mail.Store.
-func (s Mails) Claim(ctx context.Context, m mail.Mail, until time.Time) (mail.Mail, error) {
+func (s Mails) Claim(ctx context.Context, m mail.Mail, by int64, until time.Time) (mail.Mail, error) {
 	err := s.ifClaimed(ctx, m, func(t tx) (int64, error) {
-		return t.exec("UPDATE mails SET due = ?"+claimedMail, until, int64(m.Account), m.Seq, m.ID, m.Due, m.Attempts)
+		return t.exec("UPDATE mails SET due = ?, claimed_by = nullif(CAST(? AS BIGINT), 0)"+claimedMail, until, by, int64(m.Account), m.Seq, m.ID, m.Due, m.Attempts)
 	})
 	m.Due = until.UTC().Truncate(time.Microsecond)
 	return m, err
+}
+
+// ReleaseDead implements mail.Store. That nobody is dead, as ever, is found without a change.
+func (s Mails) ReleaseDead(ctx context.Context, now time.Time) (n int, err error) {
+	const dead = " FROM mails WHERE claimed_by IS NOT NULL AND claimed_by NOT IN (SELECT incarnation FROM members)"
+	found := false
+	err = s.store.read(ctx, func(t tx) (err error) {
+		found, err = t.has("SELECT 1" + dead + " LIMIT 1")
+		return err
+	})
+	if err != nil || !found {
+		return 0, err
+	}
+	err = s.store.write(ctx, func(t tx) error {
+		released, err := t.exec("UPDATE mails SET due = ?, claimed_by = NULL WHERE due IS NOT NULL AND seq IN (SELECT seq"+dead+")", now)
+		n = int(released)
+		return err
+	})
+	return n, err
 }
 
 // Body implements mail.Store.
@@ -251,7 +270,7 @@ func (s Mails) Settle(ctx context.Context, m mail.Mail, outcomes []mail.Outcome,
 		due, settled = time.Time{}, at
 	}
 	return s.ifClaimed(ctx, m, func(t tx) (int64, error) {
-		n, err := t.exec("UPDATE mails SET attempts = attempts + 1, state = ?, due = ?, settled = ?, outcomes = ?, error = ?"+claimedMail,
+		n, err := t.exec("UPDATE mails SET attempts = attempts + 1, claimed_by = NULL, state = ?, due = ?, settled = ?, outcomes = ?, error = ?"+claimedMail,
 			string(state), due, settled, string(text), failure, int64(m.Account), m.Seq, m.ID, m.Due, m.Attempts)
 		if err != nil || n == 0 || state == mail.Pending {
 			return n, err
@@ -267,7 +286,7 @@ func (s Mails) Settle(ctx context.Context, m mail.Mail, outcomes []mail.Outcome,
 // Release implements mail.Store.
 func (s Mails) Release(ctx context.Context, m mail.Mail, failure string, due time.Time) error {
 	return s.ifClaimed(ctx, m, func(t tx) (int64, error) {
-		return t.exec("UPDATE mails SET due = ?, error = ?"+claimedMail, due, failure, int64(m.Account), m.Seq, m.ID, m.Due, m.Attempts)
+		return t.exec("UPDATE mails SET due = ?, claimed_by = NULL, error = ?"+claimedMail, due, failure, int64(m.Account), m.Seq, m.ID, m.Due, m.Attempts)
 	})
 }
 

@@ -81,12 +81,12 @@ func testMails(t *testing.T, s Stores) {
 	must(t, err)
 	same(t, "counts", counts, mail.Counts{Pending: 2, OldestDue: noon})
 
-	claimed, err := s.Mails.Claim(ctx, first, noon.Add(time.Hour))
+	claimed, err := s.Mails.Claim(ctx, first, 1, noon.Add(time.Hour))
 	must(t, err)
 	want := first
 	want.Due = noon.Add(time.Hour)
 	same(t, "what is claimed", claimed, want)
-	_, err = s.Mails.Claim(ctx, first, noon.Add(time.Hour))
+	_, err = s.Mails.Claim(ctx, first, 1, noon.Add(time.Hour))
 	wantError(t, "a second claim", err, mail.ErrClaimLost)
 	body, contents, err := s.Mails.Body(ctx, claimed)
 	must(t, err)
@@ -97,13 +97,13 @@ func testMails(t *testing.T, s Stores) {
 	want.Due, want.Error = noon.Add(2*time.Hour), "unreached"
 	released := mailed(t, s, want)
 
-	claimed, err = s.Mails.Claim(ctx, released, noon.Add(3*time.Hour))
+	claimed, err = s.Mails.Claim(ctx, released, 1, noon.Add(3*time.Hour))
 	must(t, err)
 	outcomes := []mail.Outcome{{State: mail.Pending, Error: "450 later"}}
 	wantError(t, "settling another", s.Mails.Settle(ctx, released, outcomes, "x", mail.Sent, noon), mail.ErrClaimLost)
 	must(t, s.Mails.Settle(ctx, claimed, outcomes, "450 later", mail.Pending, noon.Add(4*time.Hour)))
 	want.Due, want.Error, want.Attempts, want.Outcomes = noon.Add(4*time.Hour), "450 later", 1, outcomes
-	claimed, err = s.Mails.Claim(ctx, mailed(t, s, want), noon.Add(5*time.Hour))
+	claimed, err = s.Mails.Claim(ctx, mailed(t, s, want), 1, noon.Add(5*time.Hour))
 	must(t, err)
 	sent := []mail.Outcome{{State: mail.Sent}}
 	must(t, s.Mails.Settle(ctx, claimed, sent, "", mail.Sent, noon.Add(6*time.Hour)))
@@ -200,7 +200,7 @@ func testMailBounds(t *testing.T, s Stores) {
 	if len(contents) != 2 || string(contents[0].Tail) != "an attachment" || contents[1].Size != 200_000 || len(contents[1].Chunks) == 0 {
 		t.Errorf("the contents are %+v", contents)
 	}
-	m, err = s.Mails.Claim(ctx, m, noon.Add(time.Hour))
+	m, err = s.Mails.Claim(ctx, m, 1, noon.Add(time.Hour))
 	must(t, err)
 	must(t, s.Mails.Settle(ctx, m, nil, "", mail.Failed, noon))
 	pruned, err := s.Shares.Prune(ctx, noon, noon, 100)
@@ -261,7 +261,7 @@ func testMailRace(t *testing.T, s Stores) {
 	}
 	for range 8 {
 		wg.Go(func() {
-			if _, err := s.Mails.Claim(ctx, list[0], noon.Add(time.Hour)); err == nil {
+			if _, err := s.Mails.Claim(ctx, list[0], 1, noon.Add(time.Hour)); err == nil {
 				claims.Add(1)
 			} else if !errors.Is(err, mail.ErrClaimLost) {
 				t.Error(err)
@@ -270,6 +270,50 @@ func testMailRace(t *testing.T, s Stores) {
 	}
 	wg.Wait()
 	same(t, "claims", claims.Load(), int32(1))
+}
+
+// testMailDead: what a process had claimed that is no more is due at once, and nothing else is.
+func testMailDead(t *testing.T, s Stores) {
+	ctx, at := t.Context(), noon.Add(time.Minute)
+	ada := create(t, s.Accounts, person("ada"))
+	made := make([]mail.Mail, 5)
+	for i := range made {
+		n := letter(ada.ID, i+1)
+		n.Made = noon
+		must(t, s.Mails.Create(ctx, n))
+		made[i] = mailed(t, s, stored(n))
+	}
+	claim := func(i int, by int64) mail.Mail {
+		t.Helper()
+		m, err := s.Mails.Claim(ctx, made[i], by, noon.Add(time.Hour))
+		must(t, err)
+		return m
+	}
+	first := restart(t, s)
+	cut, sent, released := claim(0, first.Incarnation), claim(1, first.Incarnation), claim(2, first.Incarnation)
+	nobodys := claim(3, 0)
+	must(t, s.Mails.Settle(ctx, sent, []mail.Outcome{{State: mail.Sent}}, "", mail.Sent, at))
+	must(t, s.Mails.Release(ctx, released, "", noon.Add(2*time.Hour)))
+	dead := func(what string, want int, due ...string) {
+		t.Helper()
+		n, err := s.Mails.ReleaseDead(ctx, at)
+		must(t, err)
+		same(t, what, n, want)
+		list, err := s.Mails.DueOf(ctx, ada.ID, at, 9)
+		must(t, err)
+		ids := []string{}
+		for _, m := range list {
+			ids = append(ids, m.ID)
+		}
+		same(t, what, ids, due)
+	}
+	dead("while it lives", 0, made[4].ID)
+	second := restart(t, s)
+	claim(4, second.Incarnation)
+	dead("after the next has begun", 1, cut.ID)
+	dead("again", 0, cut.ID)
+	wantError(t, "what the dead one still notes", s.Mails.Settle(ctx, cut, []mail.Outcome{{State: mail.Sent}}, "", mail.Sent, at), mail.ErrClaimLost)
+	must(t, s.Mails.Release(ctx, nobodys, "", at))
 }
 
 func testMailPurge(t *testing.T, s Stores) {

@@ -217,6 +217,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"mails/bounds":              testMailBounds,
 		"mails/checkpoint":          testMailCheckpoint,
 		"mails/race":                testMailRace,
+		"mails/dead":                testMailDead,
 		"mails/purge":               testMailPurge,
 		"usage/jobs":                testUsage,
 		"usage/egress":              testEgress,
