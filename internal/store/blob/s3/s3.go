@@ -83,7 +83,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := os.MkdirAll(o.Spool, 0o700); err != nil {
 		return nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:errcheck // it is one
+	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext = (&net.Dialer{Timeout: dialTime}).DialContext
 	transport.MaxConnsPerHost, transport.MaxIdleConnsPerHost = maxRequests, maxRequests
 	transport.TLSHandshakeTimeout, transport.ResponseHeaderTimeout = 5*time.Second, requestTime
