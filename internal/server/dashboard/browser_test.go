@@ -329,6 +329,13 @@ func (v *visitor) look(name string) {
 	v.read(`window.__shift = 0`)
 }
 
+// forgetJumps forgets how the page has jumped by what a script of the test has clicked, which counts as nobody's
+// input. Jumps are told of after their frame.
+func (v *visitor) forgetJumps() {
+	v.Helper()
+	await[bool](v, `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => { window.__shift = 0; done(true) }))))`)
+}
+
 // tour are the pictures of docs/dashboard.md, which are small.
 var tour = []string{"overview-light-1280", "editor-trace-light-1280", "job-light-1280", "inbox-dark-1280", "files-preview-light-1280", "table-light-1280", "jobs-dark-360"}
 

@@ -25,17 +25,18 @@ var _ = inBrowser("Schedules", func(v *visitor) {
 	v.fill("Input (optional)", `{"days": 3}`)
 	v.click("Save the schedule")
 	v.until(`document.querySelector("dialog[open] input[aria-invalid]")?.value === "30 25 * * *"`)
+	v.forgetJumps()
 	v.look("schedules-wrong")
 	v.fill("Timetable", "30 2 * * *")
 	v.until(`document.querySelectorAll("dialog[open] [role=status] time").length === 3`)
-	v.read(`document.querySelector("dialog[open] details").open = true, window.__shift = 0`) // what a script opens counts as a jump
+	v.read(`document.querySelector("dialog[open] details").open = true`)
 	v.fill("Spread", "later")
 	v.fill("Pause after failures in a row", "2")
 	v.fill("Concurrency key", "shop")
 	v.fill("At most at once", "2")
 	v.click("Save the schedule")
 	v.untilText("an amount of time such as")
-	v.read(`window.__shift = 0`)
+	v.forgetJumps()
 	v.look("schedules-new")
 	v.fill("Spread", "5m")
 	v.click("Save the schedule")
@@ -61,7 +62,7 @@ var _ = inBrowser("Schedules", func(v *visitor) {
 	v.untilText("paused, since")
 	v.press("\x1b")
 	v.until(`!document.querySelector("dialog[open]") && [...document.querySelectorAll("tbody .state")].some((s) => s.innerText === "paused")`)
-	v.read(`window.__shift = 0`) // the dialog and the row say something else by what a script clicked
+	v.forgetJumps()
 	v.look("schedules")
 	v.click("What to do with nightly")
 	v.click("Resume")
@@ -84,7 +85,8 @@ var _ = inBrowser("Schedules", func(v *visitor) {
 	v.until(`document.querySelector("dialog[open] dl")?.innerText.includes("every 1s")`)
 	v.untilText("paused after 2 failures, since")
 	v.until(`document.querySelector("dialog[open] li a[href^='/app/jobs/']")?.innerText.includes("failed")`)
-	v.read(`window.__shift = 0`) // rows have come above others
+	v.until(`document.querySelectorAll("dialog[open] li").length === 3 && document.querySelector("tbody").innerText.includes("paused after 2 failures")`)
+	v.forgetJumps()
 	v.look("schedules-failed")
 	v.call(http.MethodDelete, "/v1/scripts/nightly-import", nil, nil)
 	v.press("\x1b")
@@ -95,7 +97,7 @@ var _ = inBrowser("Schedules", func(v *visitor) {
 	// It is removed, by its name.
 	v.click("Remove the schedule nightly…")
 	v.untilText("its history is gone")
-	v.read(`window.__shift = 0`) // the dialog has grown by what has loaded
+	v.forgetJumps()
 	v.look("schedules-remove")
 	v.click("Remove the schedule nightly")
 	v.untilText("Nothing runs by the clock yet")
