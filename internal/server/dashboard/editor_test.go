@@ -31,7 +31,7 @@ var _ = inBrowser("EditorExamples", func(v *visitor) {
 	v.press("EMIT 1 ")
 	v.click("Examples")
 	v.until(`document.querySelector("ul[aria-label=Examples] li a strong")?.innerText === "hello.ql"`)
-	v.read(`window.__shift = 0`) // the list has come into the dialog
+	v.forgetJumps() // the list has come into the dialog
 	v.look("editor-examples")
 	v.read(`[...document.querySelectorAll("ul[aria-label=Examples] a")].find((a) => a.innerText.startsWith("hello.ql")).click()`)
 	v.until(`!document.querySelector("dialog[open]") && ` + written + `.includes("Says hello")`)
