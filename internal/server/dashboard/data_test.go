@@ -132,6 +132,34 @@ var _ = inBrowser("Settings", func(v *visitor) {
 	v.look("settings-log")
 })
 
+// Another version of a script has all that the one before was published with, but for what its form changes.
+var _ = inBrowser("Another version", func(v *visitor) {
+	type published struct {
+		Version     int            `json:"version"`
+		Text        string         `json:"text"`
+		Callers     string         `json:"callers"`
+		Methods     []string       `json:"methods"`
+		Secrets     bool           `json:"secrets"`
+		Concurrency map[string]any `json:"concurrency"`
+	}
+	v.call(http.MethodPut, "/v1/scripts/kept", map[string]any{
+		"text": "EMIT 1", "callers": "anyone", "methods": []string{"GET"}, "secrets": true, "concurrency": map[string]any{"key": "shop", "most": 2},
+	}, nil)
+	v.open("settings/scripts?name=kept")
+	v.click("Publish another version")
+	v.untilText("No more than 2 of the jobs with the key shop")
+	v.forgetJumps()
+	v.look("settings-scripts-version")
+	v.fill("Text", "EMIT 2")
+	v.click("Publish")
+	v.until(`!document.querySelector("dialog[open]")`)
+	var now published
+	v.call(http.MethodGet, "/v1/scripts/kept", nil, &now)
+	if now.Version != 2 || now.Text != "EMIT 2\n" || now.Callers != "anyone" || len(now.Methods) != 1 || !now.Secrets || now.Concurrency["key"] != "shop" {
+		v.Errorf("the script is %+v", now)
+	}
+})
+
 // Anybody makes an account where that is open, as it is in development.
 var _ = inBrowser("SignUp", func(v *visitor) {
 	v.open("welcome")
