@@ -34,11 +34,19 @@ type theSchedule struct {
 	Name string `arg:"" help:"The schedule's name."`
 }
 
+// service says which service has the schedules.
+func (k *scheduleCommand) service() (*remoteSettings, error) {
+	if k.Server == "" {
+		return nil, usage("ql schedule asks a service: name it by --server, such as --server http://127.0.0.1:8080")
+	}
+	return &k.remoteSettings, nil
+}
+
 // askSchedules makes a call about schedules.
 func (c *console) askSchedules(line *commands, account string, call remote.Call, into any) error {
-	s := &line.Schedule.remoteSettings
-	if s.Server == "" {
-		return usage("ql schedule asks a service: name it by --server, such as --server http://127.0.0.1:8080")
+	s, err := line.Schedule.service()
+	if err != nil {
+		return err
 	}
 	call.Path = append([]string{"schedules"}, call.Path...)
 	return c.ask(s, account, call, into)
@@ -187,20 +195,28 @@ type scheduleList struct{ who }
 
 // Run implements the command.
 func (k *scheduleList) Run(c *console, line *commands) error {
-	answer := struct {
-		Schedules []scheduleJSON `json:"schedules"`
-	}{[]scheduleJSON{}}
-	if err := c.askSchedules(line, k.Account, remote.Call{Method: remote.Get}, &answer); err != nil {
+	s, err := line.Schedule.service()
+	if err != nil {
+		return err
+	}
+	client, err := s.dial(c, k.Account)
+	if err != nil {
+		return err
+	}
+	list, err := remote.List[scheduleJSON](c.ctx, client, remote.Call{Method: remote.Get, Path: []string{"schedules"}}, "schedules", "after", mostListed)
+	if err != nil {
 		return err
 	}
 	if c.json {
-		c.print(answer)
+		c.print(struct {
+			Schedules []scheduleJSON `json:"schedules"`
+		}{list})
 		return nil
 	}
 	c.table(func(row func(...any)) {
 		row("NAME", "SCRIPT", "WHEN", "NEXT", "LAST")
-		for i := range answer.Schedules {
-			s := &answer.Schedules[i]
+		for i := range list {
+			s := &list[i]
 			row(s.Name, s.Script, s.when(), s.next(), s.Last.text())
 		}
 	})
