@@ -127,24 +127,34 @@ func DecodeNewSecret(body []byte, l Limits) (*NewSecret, error) {
 
 // decodeFields reads a body of a few fields, of which each is given to f, and no other may be there.
 func decodeFields(body []byte, l Limits, fields []string, f func(name string, value node) *Refusal) error {
+	return decodeObject(body, l, func(top node) *Refusal {
+		members := top.inside()
+		for name, value, ok := members.member(); ok; name, value, ok = members.member() {
+			known := false
+			for _, field := range fields {
+				known = known || field == name
+			}
+			if !known {
+				return unknown(bodyField, name, fields)
+			}
+			if r := f(name, value); r != nil {
+				return r
+			}
+		}
+		return nil
+	})
+}
+
+// decodeObject reads a body that is an object. The error is a *Refusal.
+func decodeObject(body []byte, l Limits, decode func(top node) *Refusal) error {
 	l = l.withDefaults()
 	var shape Shape
 	top, r := document(body, &l, &shape)
+	if r == nil {
+		r = decode(top)
+	}
 	if r != nil {
 		return r.withoutPlanLimit()
-	}
-	members := top.inside()
-	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
-		known := false
-		for _, field := range fields {
-			known = known || field == name
-		}
-		if !known {
-			return unknown(bodyField, name, fields)
-		}
-		if r := f(name, value); r != nil {
-			return r
-		}
 	}
 	return nil
 }

@@ -269,15 +269,9 @@ var fileChangeFields = []string{"move", "copy", "folder", "replace"}
 
 // DecodeFileChange reads the body of POST /v1/files/{path}. The error is a *Refusal.
 func DecodeFileChange(body []byte, l Limits) (*FileChange, error) {
-	l = l.withDefaults()
 	f := new(FileChange)
-	var shape Shape
-	top, r := document(body, &l, &shape)
-	if r == nil {
-		r = f.decode(top)
-	}
-	if r != nil {
-		return nil, r.withoutPlanLimit()
+	if err := decodeObject(body, l, f.decode); err != nil {
+		return nil, err
 	}
 	return f, nil
 }

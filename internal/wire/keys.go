@@ -21,15 +21,9 @@ const mostSeconds = 100 * 365 * 24 * 60 * 60
 
 // DecodeNewKey reads the body of POST /v1/keys. The error is a *Refusal.
 func DecodeNewKey(body []byte, l Limits) (*NewKey, error) {
-	l = l.withDefaults()
 	k := new(NewKey)
-	var shape Shape
-	top, r := document(body, &l, &shape)
-	if r == nil {
-		r = k.decode(top)
-	}
-	if r != nil {
-		return nil, r.withoutPlanLimit()
+	if err := decodeObject(body, l, k.decode); err != nil {
+		return nil, err
 	}
 	return k, nil
 }

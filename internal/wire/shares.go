@@ -107,15 +107,9 @@ var newShareFields = []string{"path", "times", "expires_in", "name"}
 
 // DecodeNewShare reads the body of POST /v1/shares. The error is a *Refusal.
 func DecodeNewShare(body []byte, l Limits) (*NewShare, error) {
-	l = l.withDefaults()
 	s := &NewShare{Times: 1}
-	var shape Shape
-	top, r := document(body, &l, &shape)
-	if r == nil {
-		r = s.decode(top)
-	}
-	if r != nil {
-		return nil, r.withoutPlanLimit()
+	if err := decodeObject(body, l, s.decode); err != nil {
+		return nil, err
 	}
 	return s, nil
 }

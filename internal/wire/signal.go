@@ -11,39 +11,23 @@ var signalFields = []string{"name", "data", "id"}
 
 // DecodeSignal reads the body of POST /v1/signals/{token}. The error is a *Refusal.
 func DecodeSignal(body []byte, l Limits) (*Signal, error) {
-	l = l.withDefaults()
 	s := new(Signal)
-	var shape Shape
-	top, r := document(body, &l, &shape)
-	if r == nil {
-		r = s.decode(top)
-	}
-	if r != nil {
-		return nil, r.withoutPlanLimit()
-	}
-	return s, nil
-}
-
-func (s *Signal) decode(top node) *Refusal {
-	members := top.inside()
-	for name, value, ok := members.member(); ok; name, value, ok = members.member() {
-		var r *Refusal
+	err := decodeFields(body, l, signalFields, func(name string, value node) (r *Refusal) {
 		switch name {
 		case "name":
-			s.Name, r = optionalText("name", value)
+			s.Name, r = optionalText(name, value)
 		case "data":
 			s.Data = string(value)
 		case "id":
-			s.ID, r = optionalText("id", value)
-		default:
-			r = unknown(bodyField, name, signalFields)
+			s.ID, r = optionalText(name, value)
 		}
-		if r != nil {
-			return r
-		}
+		return r
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Name == "":
+		return nil, invalid("name", `is missing: the name that the job waits for fits, such as "paid"`)
 	}
-	if s.Name == "" {
-		return invalid("name", `is missing: the name that the job waits for fits, such as "paid"`)
-	}
-	return nil
+	return s, nil
 }
