@@ -63,7 +63,7 @@ func TestScriptCommands(t *testing.T) {
 	}
 	starts(run(exitOK, "publish", "ada", "x", one), "x is published as version 1, for keys (SHA-256 ")
 	starts(run(exitOK, "publish", "ada", "x", windows, "--callers", "anyone", "--method", "GET", "--method", "POST", "--secrets"), "x is published as version 1, for anyone (")
-	starts(run(exitOK, "show", "ada", "x", "--json"), `{"name":"x","version":1,"callers":"anyone","methods":["GET","POST"],"secrets":true,"sha256":"`)
+	starts(run(exitOK, "show", "ada", "x", "--json"), `{"name":"x","version":1,"callers":"anyone","methods":["GET","POST"],"secrets":true,"concurrency":null,"sha256":"`)
 	for _, want := range []string{`"until":null,"schema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false},"versions":[{"version":1,`, `"text":"INPUT FIELDS n INTEGER REQUIRED\nEMIT !INPUT.n\n"}`} {
 		if got := b.out.String(); !strings.Contains(got, want) {
 			t.Errorf("got %s, want %s", got, want)

@@ -245,19 +245,20 @@ func isID(name string) bool { return name == "id" || strings.HasSuffix(name, "_i
 
 // noUUIDs are what is called an id and is none of a job, a prompt or a delivery.
 var noUUIDs = []string{
-	"/components/schemas/Shares",        // of a link: how the hash of its token begins
-	"/components/schemas/Revoked",       //
-	"/components/schemas/CreatedShare",  //
-	"/paths/~1v1~1shares~1{id}",         //
-	"/components/schemas/Error/proper",  // of an entry in the log
-	"/components/schemas/Mail",          // of a mail: 32 hexadecimal digits
-	"/paths/~1v1~1mails~1{id}",          //
-	"/components/schemas/Webhook",       // of a message: msg_ and a uuid
-	"/paths/~1v1~1webhooks~1{id}",       //
-	"/components/schemas/Domain",        // of a domain: how the hash of its name begins
-	"/paths/~1v1~1domains~1{id}",        //
-	"/components/schemas/SQLResults",    // the number of a row
-	"/paths/~1v1~1sites~1main~1content", // a hash
+	"/components/schemas/Shares",               // of a link: how the hash of its token begins
+	"/components/schemas/Revoked",              //
+	"/components/schemas/CreatedShare",         //
+	"/paths/~1v1~1shares~1{id}",                //
+	"/components/schemas/Error/proper",         // of an entry in the log
+	"/components/schemas/Mail",                 // of a mail: 32 hexadecimal digits
+	"/paths/~1v1~1mails~1{id}",                 //
+	"/components/schemas/Webhook",              // of a message: msg_ and a uuid
+	"/paths/~1v1~1webhooks~1{id}",              //
+	"/components/schemas/Domain",               // of a domain: how the hash of its name begins
+	"/paths/~1v1~1domains~1{id}",               //
+	"/components/schemas/SQLResults",           // the number of a row
+	"/paths/~1v1~1sites~1main~1content",        // a hash
+	"/components/schemas/Signal/properties/id", // of who tells it, such as evt_17
 }
 
 func isNoUUID(place string) bool {
