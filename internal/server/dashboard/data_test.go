@@ -145,6 +145,7 @@ var _ = inBrowser("Another version", func(v *visitor) {
 	v.call(http.MethodPut, "/v1/scripts/kept", map[string]any{
 		"text": "EMIT 1", "callers": "anyone", "methods": []string{"GET"}, "secrets": true, "concurrency": map[string]any{"key": "shop", "most": 2},
 	}, nil)
+	defer v.call(http.MethodDelete, "/v1/scripts/kept", nil, nil) // others look at what is published, too
 	v.open("settings/scripts?name=kept")
 	v.click("Publish another version")
 	v.untilText("No more than 2 of the jobs with the key shop")

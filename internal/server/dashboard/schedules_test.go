@@ -16,7 +16,7 @@ var _ = inBrowser("Schedules", func(v *visitor) {
 	v.until(`document.activeElement.closest("dialog") && document.activeElement.tagName === "INPUT"`)
 	v.press("nightly")
 	v.fill("Script", "nightly-import")
-	v.until(`document.querySelector("dialog[open] datalist option")?.value === "nightly-import"`)
+	v.until(`document.querySelector("dialog[open] datalist option[value=nightly-import]")`)
 	v.fill("Timetable", "30 25 * * *")
 	v.fill("Zone", "Europe/Berlin")
 	v.fill("Input (optional)", "{")
