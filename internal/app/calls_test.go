@@ -351,6 +351,30 @@ CONFIRM "End?"`)
 	t.Error("a job may be told something as often as somebody likes")
 }
 
+// TestSignalsOfAnAccount has many jobs be told something, each no more often than it may be.
+func TestSignalsOfAnAccount(t *testing.T) {
+	b := apptest.Boot(t, apptest.Production)
+	b.Account("caller", account.Standard)
+	b.Account("other", account.Standard)
+	c, other := &callers{t, b, "caller"}, &callers{t, b, "other"}
+	for range 12 {
+		address := c.run("async", `EMIT !JOB('signal_url')`).Result
+		for range 60 {
+			switch a := c.signal(address, `{"name":"x"}`, ""); a.status {
+			case 404, 410: // it has ended, and may not be stored yet
+			case 429:
+				if a := other.signal(other.run("async", `EMIT !JOB('signal_url')`).Result, `{"name":"x"}`, ""); a.status == 429 {
+					t.Errorf("a job of another account: %d %s", a.status, a.body)
+				}
+				return
+			default:
+				t.Fatalf("%d %s", a.status, a.body)
+			}
+		}
+	}
+	t.Error("the jobs of an account may be told something as often as somebody likes")
+}
+
 // prompt returns the question of a job.
 func (c *callers) prompt(id string) string {
 	c.Helper()

@@ -56,8 +56,12 @@ func (s *Service) openSignal(text string) (a account.ID, id job.ID, ok bool) {
 	return account.ID(binary.BigEndian.Uint64(plain)), id, true
 }
 
-// signalRate is how often a job is told something from outside.
-var signalRate = admit.Rate{Name: "signals", Count: 120, Per: time.Minute, Burst: 60}
+// signalRate is how often a job is told something from outside, and signalsRate how often all jobs of an
+// account are: each signal is a change of the store.
+var (
+	signalRate  = admit.Rate{Name: "signals", Count: 120, Per: time.Minute, Burst: 60}
+	signalsRate = admit.Rate{Name: "account_signals", Count: 1200, Per: time.Minute, Burst: 600}
+)
 
 // Signal tells a job something, and reports whether it was told before. The token is all that proves who
 // calls.
@@ -74,6 +78,9 @@ func (s *Service) Signal(ctx context.Context, c Caller, token string, g Signal) 
 		return false, fault.Invalid("data", "has %d bytes: %d fit", len(g.Data), engine.MaxSignalBytes)
 	}
 	if v := s.o.Limiter.Allow(admit.Key{Rate: signalRate.Name, Origin: string(id[:])}, signalRate); !v.OK {
+		return false, v.Err()
+	}
+	if v := s.o.Limiter.Allow(admit.ByAccount(signalsRate.Name, int64(a)), signalsRate); !v.OK {
 		return false, v.Err()
 	}
 	signal := job.Signal{Name: g.Name, Data: []byte(g.Data), Most: maxSignals, MostBytes: maxSignalBytes}
