@@ -34,7 +34,9 @@ const (
 	stallTime = 15 * time.Second
 	// attempts is how often a request is sent.
 	attempts = 3
-	// maxRequests is how many requests are under way at once: more wait for one of them.
+	// maxRequests is how many requests are under way at once: more wait for one of them. What is being
+	// read is none: how long that takes is up to those who are sent it, and how many those are is bounded
+	// where files are handed out.
 	maxRequests = 64
 
 	// freshFor is how old an object may be that is relied on as it is. An older one may be on its way out
@@ -69,6 +71,7 @@ type Store struct {
 	o         Options
 	core      minio.Core
 	transport *http.Transport
+	requests  chan struct{} // has one for each that is under way
 	breaker   breaker
 }
 
@@ -85,7 +88,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DialContext = (&net.Dialer{Timeout: dialTime}).DialContext
-	transport.MaxConnsPerHost, transport.MaxIdleConnsPerHost = maxRequests, maxRequests
+	transport.MaxIdleConnsPerHost = maxRequests
 	transport.TLSHandshakeTimeout, transport.ResponseHeaderTimeout = 5*time.Second, requestTime
 	transport.DisableCompression = true // blobs are bytes as they are
 	core, err := minio.NewCore(o.Endpoint, &minio.Options{
@@ -95,7 +98,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the bucket %s at %s: %w", o.Bucket, o.Endpoint, err)
 	}
-	s := &Store{o: o, core: *core, transport: transport}
+	s := &Store{o: o, core: *core, transport: transport, requests: make(chan struct{}, maxRequests)}
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	there, err := core.BucketExists(ctx, o.Bucket)
@@ -124,6 +127,12 @@ func (s *Store) do(ctx context.Context, limit time.Duration, send func(context.C
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	select {
+	case s.requests <- struct{}{}:
+		defer func() { <-s.requests }()
+	case <-ctx.Done():
+		return unavailable(errors.New("too many requests are under way"))
+	}
 	return s.judge(send(ctx))
 }
 
@@ -186,7 +195,7 @@ func (s *Store) open(name string) (*reader, error) {
 		return nil, unavailable(errors.New("requests failed lately"))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := newReader(s, cancel)
+	r := newReader(cancel)
 	body, _, _, err := s.core.GetObject(ctx, s.o.Bucket, name, minio.GetObjectOptions{})
 	r.stall.Stop()
 	if err = s.judge(err); err != nil {

@@ -123,6 +123,32 @@ func TestOutage(t *testing.T) {
 	}
 }
 
+// TestSlowReaders has more blobs being read than there may be requests, by visitors who take nothing: others
+// read and write all the same.
+func TestSlowReaders(t *testing.T) {
+	server := s3test.Start(t)
+	s := open(t, server, "slow/")
+	large := bytes.Repeat([]byte("0123456789abcdef"), 8<<20/16) // does not fit into what sockets hold
+	hash := sha256.Sum256(large)
+	_, err := s.Put(hash, large)
+	must(t, err)
+	for range 100 {
+		r, err := s.Open(hash)
+		must(t, err)
+		defer func() { _ = r.Close() }()
+		_, err = io.ReadFull(r, make([]byte, 10))
+		must(t, err)
+	}
+	put(t, server, s, "slow/", "another", true)
+	r, err := s.Open(hash)
+	must(t, err)
+	got, err := io.ReadAll(r)
+	must(t, errors.Join(err, r.Close()))
+	if !bytes.Equal(got, large) {
+		t.Errorf("read %d bytes", len(got))
+	}
+}
+
 // TestSpool: what is being written has no name on this machine.
 func TestSpool(t *testing.T) {
 	server := s3test.Start(t)
