@@ -135,7 +135,7 @@ func (r *Runner) run(ctx context.Context, u machines.Use, c *conn, s *ssh.Sessio
 		return engine.MachineResult{}, err
 	}
 	if err := r.bounded(ctx, c, r.o.Handshake, func() error { return s.Start(text) }); err != nil {
-		return engine.MachineResult{}, errBroken{r.lost(ctx, u)}
+		return r.ended(ctx, u, out, err) // the host may have begun it
 	}
 	r.o.Guard.Go("ssh input", func() {
 		_, _ = input.Write(run.Input)
