@@ -82,15 +82,20 @@ vuln: ## look for known vulnerabilities that the code can reach
 # code: the C library that was translated to Go keeps its data outside the heap,
 # where the detector sees nothing, and locks it with mutexes that it still sees; the
 # compiler of WebAssembly modules is as slow under it, and shares nothing of ours.
+# No package among them may use sync.Map: a generic function is linked once, and one
+# that was compiled unwatched hides from the detector what orders two goroutines
+# (TestDetectorSeesMaps).
 # Left out are packages in which nothing runs beside anything else, and those whose
 # tests watch processes that were built without the detector.
+WAZEVO := github.com/tetratelabs/wazero/internal/engine/wazevo
+UNWATCHED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory $(WAZEVO)/ssa $(WAZEVO)/frontend $(WAZEVO)/backend/...
 RACELESS := bench/.*|e2e|editors|internal/(archtest|attacktest|crashtest|doctest)|lang/(compile|form|format|langtest.*|resolve|rows|source|syntax)
 
 .PHONY: race
 race: ## run the tests under the race detector
 	tools/need gcc build-essential
 	packages=$$(go list ./... | grep -vxE 'ql/($(RACELESS))'); reports=$$(mktemp -d); trap 'rm -rf "$$reports"' EXIT; \
-	GORACE="log_path=$$reports/race" CGO_ENABLED=1 go test -race -gcflags=modernc.org/...=-race=false -gcflags=github.com/tetratelabs/...=-race=false -short -count=1 -timeout 20m $$packages || \
+	GORACE="log_path=$$reports/race" CGO_ENABLED=1 go test -race $(UNWATCHED:%=-gcflags=%=-race=false) -short -count=1 -timeout 20m $$packages || \
 	{ grep -hsE 'DATA RACE|by goroutine|created at|^  ql/|^      .*/(internal|lang|cmd)/' "$$reports"/race.*; exit 1; } # last, and without the frames of others
 
 .PHONY: fuzz
