@@ -55,6 +55,11 @@ type Config struct {
 	// GrowWAL is the same for the write-ahead log, as far as this connection makes
 	// it grow or shrink. Both are called while the library is at work.
 	GrowWAL func(bytes int64) bool
+	// Commit, where there is one, makes each change of a database in WAL mode last, in place of a
+	// flush of its log: it is called before anybody sees the change, while the library is at work,
+	// and an error undoes the change. The log on the disk may hold it then, until the connection is
+	// closed in order. It needs synchronous=FULL.
+	Commit func(context.Context, *Change) error
 }
 
 // Action is something that a statement would do; the fields are those of
@@ -91,8 +96,9 @@ type Conn struct {
 	vfs           *countingVFS
 	counted       map[uintptr]*countedFile
 	temporarySize int64
-	temporaryFull bool // since the call under way began
-	walFull       bool // likewise
+	temporaryFull bool  // since the call under way began
+	walFull       bool  // likewise
+	refused       error // what Commit said in the call under way
 }
 
 // conns finds the connection of a callback, which the library tells no more
@@ -322,7 +328,7 @@ func (e *Error) IsUnreadable() bool {
 // begin marks the start of a call into the library under ctx.
 func (c *Conn) begin(ctx context.Context) {
 	c.activity.Add(1)
-	c.ctx, c.temporaryFull, c.walFull, c.allocation.full, c.stopped = ctx, false, false, false, nil
+	c.ctx, c.temporaryFull, c.walFull, c.allocation.full, c.stopped, c.refused = ctx, false, false, false, nil, nil
 }
 
 // end is the other end of begin.
@@ -345,6 +351,9 @@ func (c *Conn) failure(rc int32) error {
 	}
 	if c.stopped != nil && rc&0xff == lib.SQLITE_INTERRUPT {
 		return c.stopped
+	}
+	if c.refused != nil && rc == lib.SQLITE_IOERR_FSYNC {
+		return c.refused
 	}
 	if c.temporaryFull && rc&0xff == lib.SQLITE_FULL {
 		return ErrTemporaryFull

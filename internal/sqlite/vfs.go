@@ -69,6 +69,7 @@ func (v *countingVFS) counting(tls *libc.TLS, ordinary uintptr) uintptr {
 	*methodsAt(p) = *methodsAt(ordinary)
 	methodsAt(p).FxWrite = functionPointer(onWrite)
 	methodsAt(p).FxTruncate = functionPointer(onTruncate)
+	methodsAt(p).FxSync = functionPointer(onSync)
 	methodsAt(p).FxClose = functionPointer(onClose)
 	v.methods[ordinary] = p
 	return p
@@ -79,6 +80,8 @@ type countedFile struct {
 	ordinary *lib.Tsqlite3_io_methods
 	wal      bool
 	size     int64
+	main     uintptr // of a log: the file of its database
+	written  int64   // where the last write ended
 }
 
 func onOpen(tls *libc.TLS, _, name, file uintptr, flags int32, outFlags uintptr) int32 {
@@ -88,7 +91,7 @@ func onOpen(tls *libc.TLS, _, name, file uintptr, flags int32, outFlags uintptr)
 	}
 	open := function[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](vfsAt(c.vfs.ordinary).FxOpen)
 	rc := open(tls, c.vfs.ordinary, name, file, flags, outFlags)
-	wal := flags&lib.SQLITE_OPEN_WAL != 0 && c.config.GrowWAL != nil
+	wal := flags&lib.SQLITE_OPEN_WAL != 0 && (c.config.GrowWAL != nil || c.config.Commit != nil)
 	if rc != lib.SQLITE_OK || flags&lib.SQLITE_OPEN_DELETEONCLOSE == 0 && !wal {
 		return rc
 	}
@@ -99,7 +102,7 @@ func onOpen(tls *libc.TLS, _, name, file uintptr, flags int32, outFlags uintptr)
 		size := c.withSize(func(out uintptr) int32 {
 			return function[func(*libc.TLS, uintptr, uintptr) int32](f.ordinary.FxFileSize)(tls, file, out)
 		})
-		f.size = size
+		f.size, f.main = size, lib.Xsqlite3_database_file_object(tls, name)
 	}
 	if methods := c.vfs.counting(tls, ordinary); methods != 0 {
 		c.counted[file] = f
@@ -144,6 +147,7 @@ func onWrite(tls *libc.TLS, file, content uintptr, n int32, offset int64) int32 
 	if grown := offset + int64(n) - f.size; grown > 0 && !c.grow(f, grown) {
 		return lib.SQLITE_FULL
 	}
+	f.written = offset + int64(n)
 	return function[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](f.ordinary.FxWrite)(tls, file, content, n, offset)
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
 )
 
@@ -12,6 +11,8 @@ import (
 // the same, nobody has committed anything, in this process or another: by the same bytes
 // SQLite itself tells whether what it has cached is still so.
 type WALVersion [48]byte
+
+var errNoIndex = errors.New("sqlite: there is no index of a write-ahead log")
 
 // commits counts them, until the number starts anew.
 func (v *WALVersion) commits() uint32 { return binary.NativeEndian.Uint32(v[8:]) }
@@ -28,24 +29,16 @@ func (c *Conn) WALVersions() (func() WALVersion, error) {
 		return nil, errNoMemory
 	}
 	defer lib.Xsqlite3_free(c.tls, main)
-	var file, index uintptr
+	var file uintptr
 	rc := c.withPointer(func(out uintptr) int32 {
 		return lib.Xsqlite3_file_control(c.tls, c.db, main, lib.SQLITE_FCNTL_FILE_POINTER, out)
 	}, &file)
 	if rc != lib.SQLITE_OK || file == 0 {
 		return nil, c.failure(rc)
 	}
-	methods := methodsAt(fileAt(file).FpMethods)
-	const region = 32 << 10 // the first part of the index, as SQLite maps it
-	rc = c.withPointer(func(out uintptr) int32 {
-		shm := function[func(*libc.TLS, uintptr, int32, int32, int32, uintptr) int32](methods.FxShmMap)
-		return shm(c.tls, file, 0, region, 0, out)
-	}, &index)
-	if rc != lib.SQLITE_OK {
-		return nil, c.failure(rc)
-	}
-	if index == 0 {
-		return nil, errors.New("sqlite: there is no index of a write-ahead log")
+	index, err := c.walIndex(file)
+	if err != nil {
+		return nil, err
 	}
 	return func() WALVersion { return *(*WALVersion)(at(index)) }, nil
 }
