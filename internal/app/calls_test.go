@@ -151,11 +151,16 @@ EMIT ?sum`, n))
 
 // jobTree is a job with those around it.
 type jobTree struct {
-	Ref, Parent int64
-	Status      string
-	Program     *string
-	Convention  string
-	Children    []struct {
+	Ref    int64
+	Parent *struct {
+		Ref    int64
+		Status string
+		Name   *string
+	}
+	Status     string
+	Program    *string
+	Convention string
+	Children   []struct {
 		Ref             int64
 		Status, Program string
 	}
@@ -247,7 +252,8 @@ func TestTreeInHistory(t *testing.T) {
 	c := &callers{t, b, "caller"}
 	c.publish("leaf", `EMIT 1`)
 	c.publish("branch", `RUN SCRIPT "leaf"`)
-	c.run("async", `RUN SCRIPT "branch" TRY RUN SCRIPT "gone" CATCH END`)
+	c.run("async", `-- The root
+RUN SCRIPT "branch" TRY RUN SCRIPT "gone" CATCH END`)
 	list := c.jobs() // the last first
 	if len(list) != 3 {
 		t.Fatalf("%+v", list)
@@ -257,13 +263,13 @@ func TestTreeInHistory(t *testing.T) {
 		return j
 	}
 	leaf, branch, root := tree(0), tree(1), tree(2)
-	if root.Parent != 0 || len(root.Children) != 1 || root.Children[0].Ref != branch.Ref || root.Children[0].Status != "complete" || root.Children[0].Program != "branch" {
+	if root.Parent != nil || len(root.Children) != 1 || root.Children[0].Ref != branch.Ref || root.Children[0].Status != "complete" || root.Children[0].Program != "branch" {
 		t.Errorf("the root: %+v", root)
 	}
-	if branch.Parent != root.Ref || len(branch.Children) != 1 || branch.Children[0].Ref != leaf.Ref || branch.Convention != "script" || *branch.Program != "branch" {
+	if branch.Parent == nil || branch.Parent.Ref != root.Ref || branch.Parent.Status != "complete" || *branch.Parent.Name != "The root" || len(branch.Children) != 1 || branch.Children[0].Ref != leaf.Ref || branch.Convention != "script" || *branch.Program != "branch" {
 		t.Errorf("the branch: %+v", branch)
 	}
-	if leaf.Parent != branch.Ref || leaf.Children != nil {
+	if leaf.Parent == nil || leaf.Parent.Ref != branch.Ref || *leaf.Parent.Name != "branch" || leaf.Children != nil {
 		t.Errorf("the leaf: %+v", leaf)
 	}
 }

@@ -158,7 +158,7 @@ func (s *Service) JobHistory(ctx context.Context, c Caller, p *Credentials, ref 
 	if v.State.Finished() && cost != (job.Cost{}) {
 		h.Cost = &wire.JobCost{Fuel: cost.Fuel, Memory: cost.Memory, Output: int64(len(v.Result)), Fetches: cost.Fetches}
 	}
-	if h.Parent, err = s.o.Jobs.Parent(ctx, j.Account, j.ID); err != nil {
+	if h.Parent, err = s.parent(ctx, &owner, &j); err != nil {
 		return a, err
 	}
 	children, err := s.o.Jobs.Children(ctx, j.Account, j.ID, 0, mostChildren+1)
@@ -176,6 +176,19 @@ func (s *Service) JobHistory(ctx context.Context, c Caller, p *Credentials, ref 
 		err = c.Memory.Grow(ctx, size)
 	}
 	return a, err
+}
+
+// parent returns the job that has started one; nil where none did, it was removed, or the caller may not see it.
+func (s *Service) parent(ctx context.Context, who *caller, j *job.Listed) (*wire.JobParent, error) {
+	ref, err := s.o.Jobs.Parent(ctx, j.Account, j.ID)
+	if err != nil || ref == 0 {
+		return nil, err
+	}
+	p, err := s.o.History.ByRef(ctx, j.Account, ref)
+	if errors.Is(err, job.ErrNotFound) || err == nil && !mayReach(&who.Principal, &p.Summary, 0) {
+		return nil, nil
+	}
+	return &wire.JobParent{Ref: p.Ref, Status: string(p.State), Name: p.Name}, err
 }
 
 func sourceText(s *job.Source) *wire.SourceText {

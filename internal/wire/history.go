@@ -169,11 +169,18 @@ type JobHistory struct {
 	Omitted int64       // bytes of the request that are not kept
 	Cost    *JobCost    // nil where it is not known
 	Answers []JobAnswered
-	// Parent is the number of the job that has started it, 0 for none, and Children are those that it has
+	// Parent is the job that has started it, nil for none, and Children are those that it has
 	// started; MoreChildren says that there are more.
-	Parent       int64
+	Parent       *JobParent
 	Children     []JobChild
 	MoreChildren bool
+}
+
+// JobParent is a job that has started another one.
+type JobParent struct {
+	Ref    int64
+	Status string
+	Name   string // "" for none
 }
 
 // JobChild is a job that another one has started.
@@ -247,8 +254,10 @@ func (j *JobHistory) AppendJSON(dst []byte) []byte {
 		dst = appendNumber(dst, "output", c.Output)
 		dst = append(appendNumber(dst, "fetches", c.Fetches), '}')
 	}
-	if j.Parent != 0 {
-		dst = appendNumber(dst, "parent", j.Parent)
+	if p := j.Parent; p != nil {
+		dst = strconv.AppendInt(append(appendName(dst, "parent"), `{"ref":`...), p.Ref, 10)
+		dst = appendTextField(dst, "status", p.Status)
+		dst = append(appendTextOrNull(dst, "name", p.Name), '}')
 	}
 	if len(j.Children) > 0 {
 		dst = append(appendName(dst, "children"), '[')

@@ -49,6 +49,43 @@ var _ = inBrowser("Job", func(v *visitor) {
 	v.untilText("repeats job")
 })
 
+// JobTree: a job's page leads to who has started it and to whom it has started, and says how they stand.
+var _ = inBrowser("JobTree", func(v *visitor) {
+	for name, text := range map[string]string{
+		"tree-leaf":   "IF !INPUT('ask') IS NOT NULL THEN CONFIRM \"Is leaf {!INPUT('n')} green?\" TO \"tree\" END",
+		"tree-branch": "FOR ?n FROM 1 TO 14 DO START SCRIPT \"tree-leaf\" USING {n: ?n} SET ?job END\nRUN SCRIPT \"tree-leaf\" USING {n: 15, ask: TRUE}",
+	} {
+		v.call(http.MethodPut, "/v1/scripts/"+name, map[string]any{"text": text}, nil)
+		defer v.try(http.MethodDelete, "/v1/scripts/"+name, "")
+	}
+	v.run("-- The root of a tree\nRUN SCRIPT \"tree-branch\"")
+	v.open("jobs?q=The+root+of+a+tree")
+	v.click("The root of a tree")
+	v.until(`document.querySelector("section[aria-labelledby=started] li a")?.innerText.includes("waiting")`)
+	v.click(strings.TrimSpace(v.read(`document.querySelector("section[aria-labelledby=started] li a").innerText`)))
+	v.until(`document.querySelector("h1").innerText === "tree-branch"`)
+	v.untilText("started by The root of a tree")
+	v.until(`document.querySelectorAll("section[aria-labelledby=started] li").length === 12 && document.querySelector("section[aria-labelledby=started] p").innerText.includes("14 complete")`)
+	v.read(`document.querySelector("section[aria-labelledby=started]").scrollIntoView()`)
+	v.forgetJumps()
+	v.look("job-tree")
+	v.click("Show all 15")
+	v.until(`document.querySelectorAll("section[aria-labelledby=started] li").length === 15`)
+	// What becomes of them is seen without loading the page again.
+	var asked struct {
+		Questions []struct {
+			ConfirmURL string `json:"confirm_url"`
+		}
+	}
+	v.call(http.MethodGet, "/v1/questions?to=tree", nil, &asked)
+	v.call(http.MethodPost, strings.TrimPrefix(asked.Questions[0].ConfirmURL, v.service.URL()), map[string]any{"approved": true}, nil)
+	v.until(`document.querySelector("section[aria-labelledby=started] p").innerText.trim() === "15 complete"`)
+	v.click("The root of a tree")
+	v.until(`document.querySelector("h1").innerText === "The root of a tree" && document.querySelector("section[aria-labelledby=started] li a").innerText.includes("complete")`)
+	v.read(`history.back()`)
+	v.until(`document.querySelector("h1").innerText === "tree-branch"`)
+})
+
 var _ = inBrowser("LongTrace", func(v *visitor) {
 	v.run("-- Many steps\nFOR ?i FROM 1 TO 700 DO\nSET ?x AS ?i\nEND")
 	v.open("jobs?q=Many+steps")

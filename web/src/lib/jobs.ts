@@ -81,6 +81,13 @@ export interface JobError {
   limit?: string;
 }
 
+/** A job that a script has started. */
+export interface JobChild {
+  ref: number;
+  status: string;
+  program: string;
+}
+
 /** One job with all that its owner sees of it: GET /v1/jobs/{ref}. */
 export interface JobHistory extends Omit<Job, 'error'> {
   result?: string;
@@ -93,6 +100,9 @@ export interface JobHistory extends Omit<Job, 'error'> {
   resume_at?: string;
   error?: JobError;
   origin: number | null;
+  parent?: { ref: number; status: string; name: string | null };
+  children?: JobChild[];
+  more_children?: boolean;
   source: { text: string; files: { path: string; text: string }[] } | null;
   request: Record<string, unknown> | null;
   input: Record<string, unknown> | null;
