@@ -38,7 +38,19 @@ type Invitation struct {
 	Plan  Plan
 	Email string // that the account has, "" where its owner says; whoever invites knows that it is theirs
 	Admin bool
+	By    string // the administrator who invites, "" for the operator
 }
+
+// SentInvitation is an invitation that is out: an account can be made by it.
+type SentInvitation struct {
+	Number           int64
+	Hash             InvitationHash
+	Created, Expires time.Time
+	Invitation
+}
+
+// MostInvitations is how many invitations may be out at a time.
+const MostInvitations = 1000
 
 // invited is an invitation as its token has it.
 type invited struct {
@@ -58,8 +70,8 @@ type reset struct {
 	Expires int64 `json:"expires"`
 }
 
-// Invite returns the token of an invitation, by which one account is made.
-func (s *Service) Invite(i Invitation) (token redacted.Text, expires time.Time, err error) {
+// Invite returns the token of an invitation, by which one account is made. It is listed until then.
+func (s *Service) Invite(ctx context.Context, i Invitation) (token redacted.Text, expires time.Time, err error) {
 	if i.Plan, err = ParsePlan(string(i.Plan), s.o.Plans); err != nil {
 		return "", time.Time{}, fault.Invalid("plan", "%v", err)
 	}
@@ -68,9 +80,33 @@ func (s *Service) Invite(i Invitation) (token redacted.Text, expires time.Time, 
 			return "", time.Time{}, fault.Invalid("email", "%v", err)
 		}
 	}
-	expires = s.now().Add(invitationFor).Truncate(time.Second)
-	token, err = s.sealLink(invitationName, invited{Plan: i.Plan, Email: i.Email, Admin: i.Admin, Expires: expires.Unix(), Nonce: rand.Text()})
+	now, nonce := s.now(), rand.Text()
+	expires = now.Add(invitationFor).Truncate(time.Second)
+	_, err = s.store.AddInvitation(ctx, SentInvitation{Hash: hashInvitation(nonce), Created: now, Expires: expires, Invitation: i}, MostInvitations)
+	switch {
+	case errors.Is(err, ErrTooManyInvitations):
+		return "", expires, fault.New(fault.QuotaExceeded, "%d invitations are out, which is as many as may be: revoke some that nobody needs", MostInvitations)
+	case err != nil:
+		return "", expires, err
+	}
+	token, err = s.sealLink(invitationName, invited{Plan: i.Plan, Email: i.Email, Admin: i.Admin, Expires: expires.Unix(), Nonce: nonce})
 	return token, expires, err
+}
+
+func hashInvitation(nonce string) InvitationHash { return sha256.Sum256([]byte(nonce)) }
+
+// Invitations lists the invitations that are out, the newest first.
+func (s *Service) Invitations(ctx context.Context) ([]SentInvitation, error) {
+	return s.store.Invitations(ctx, s.now(), MostInvitations)
+}
+
+// RevokeInvitation takes an invitation back: no account is made by it.
+func (s *Service) RevokeInvitation(ctx context.Context, number int64) error {
+	err := s.store.RevokeInvitation(ctx, number, s.now())
+	if errors.Is(err, ErrNotFound) {
+		return fault.New(fault.NotFound, "no invitation %d is out: it was used or revoked, its time is over, or there was none", number)
+	}
+	return err
 }
 
 // InviteFirst returns the token of an invitation that makes the first account, an administrator. It
@@ -89,6 +125,7 @@ func (s *Service) sealLink(name string, link any) (redacted.Text, error) {
 
 var (
 	errNoInvitation = fault.New(fault.NotFound, "the invitation does not count: it was used, or its time is over; ask for another")
+	errRevoked      = fault.New(fault.NotFound, "the invitation was revoked: ask whoever sent it for another")
 	errNoReset      = fault.New(fault.NotFound, "the link does not count: it was used, or its time is over; ask for another")
 )
 
@@ -128,11 +165,14 @@ func (s *Service) Accept(ctx context.Context, token string, n New) (Account, Key
 			return Account{}, Key{}, err
 		}
 	}
-	hash := InvitationHash(sha256.Sum256([]byte(i.Nonce)))
+	hash := hashInvitation(i.Nonce)
 	return s.create(ctx, n, func(a Account) (ID, error) {
 		id, err := s.store.CreateInvited(ctx, a, hash, time.Unix(i.Expires, 0).UTC())
-		if errors.Is(err, ErrInvitationUsed) {
+		switch {
+		case errors.Is(err, ErrInvitationUsed):
 			err = errNoInvitation
+		case errors.Is(err, ErrInvitationRevoked):
+			err = errRevoked
 		}
 		return id, err
 	})

@@ -66,10 +66,19 @@ type Accounts interface {
 	Create(ctx context.Context, a Account) (ID, error)
 
 	// CreateInvited is Create by an invitation, which counts once: a second time it is
-	// ErrInvitationUsed. That it was used is stored until it would have ended.
+	// ErrInvitationUsed, and ErrInvitationRevoked where it was taken back. That is stored until it
+	// would have ended.
 	CreateInvited(ctx context.Context, a Account, invitation InvitationHash, expires time.Time) (ID, error)
-	// SweepInvitations removes what is stored of up to limit invitations that have ended at a
-	// moment, and returns how many.
+	// AddInvitation stores an invitation that goes out, and returns its number, which is never given
+	// again. Where most are out when it is made, it is ErrTooManyInvitations.
+	AddInvitation(ctx context.Context, i SentInvitation, most int) (int64, error)
+	// Invitations lists up to limit invitations that are out at a moment: neither used nor revoked. The
+	// newest come first.
+	Invitations(ctx context.Context, now time.Time, limit int) ([]SentInvitation, error)
+	// RevokeInvitation takes an invitation back that is out at a moment; of any other it is ErrNotFound.
+	RevokeInvitation(ctx context.Context, number int64, now time.Time) error
+	// SweepInvitations removes what is stored of invitations that have ended at a moment, up to limit
+	// of those that are out and of those that are not, and returns how many.
 	SweepInvitations(ctx context.Context, now time.Time, limit int) (int, error)
 
 	// ByAlias finds the account that a canonical alias leads to.
@@ -127,8 +136,15 @@ type Accounts interface {
 	SetFlag(ctx context.Context, id ID, flag Flag, on bool) error
 }
 
-// ErrInvitationUsed says that an account was made by an invitation before.
-var ErrInvitationUsed = errors.New("the invitation was used")
+// Errors of invitations.
+var (
+	// ErrInvitationUsed says that an account was made by an invitation before, and ErrInvitationRevoked
+	// that it was taken back.
+	ErrInvitationUsed    = errors.New("the invitation was used")
+	ErrInvitationRevoked = errors.New("the invitation was revoked")
+	// ErrTooManyInvitations says that as many are out as may be.
+	ErrTooManyInvitations = errors.New("too many invitations are out")
+)
 
 // Errors of NamedKeys.
 var (

@@ -62,6 +62,7 @@ const (
 	WebhookSecretRotated Act = "webhook_secret_rotated"
 
 	Invited     Act = "invited"      // to make an account
+	Uninvited   Act = "uninvited"    // the invitation was revoked
 	ResetLinked Act = "reset_linked" // a link was made that sets a new password
 
 	PlanChanged  Act = "plan_changed"

@@ -21,8 +21,12 @@ import (
 type accountCommand struct {
 	remoteSettings
 
-	Create        accountCreate        `cmd:"" help:"Make an account and print its API key."`
-	Invite        accountInvite        `cmd:"" help:"Print a link by which somebody makes an account."`
+	Create      accountCreate      `cmd:"" help:"Make an account and print its API key."`
+	Invite      accountInvite      `cmd:"" help:"Print a link by which somebody makes an account."`
+	Invitations accountInvitations `cmd:"" help:"List the invitations that nobody has used yet."`
+
+	RevokeInvitation accountRevokeInvitation `cmd:"" help:"Take an invitation back."`
+
 	List          accountList          `cmd:"" help:"List the accounts."`
 	Show          accountShow          `cmd:"" help:"Show an account."`
 	Quota         accountQuota         `cmd:"" help:"Show what an account has used, and may use."`

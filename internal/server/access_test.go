@@ -334,6 +334,8 @@ func TestAccessMatrix(t *testing.T) {
 		"POST /v1/admin/accounts":              guarded(unseen),
 		"PATCH /v1/admin/accounts/{name}":      guarded(unseen),
 		"POST /v1/admin/accounts/{name}/reset": guarded(unseen),
+		"GET /v1/admin/invitations":            guarded(unseen),
+		"DELETE /v1/admin/invitations/{id}":    guarded(unseen),
 		"GET /v1/admin/plans":                  guarded(unseen),
 		"GET /v1/admin/node":                   guarded(unseen),
 

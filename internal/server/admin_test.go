@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ var adminActs = []struct{ method, path, body string }{
 	{"POST", "/v1/admin/accounts", `{}`},
 	{"PATCH", "/v1/admin/accounts/bob", `{"plan":"free"}`},
 	{"POST", "/v1/admin/accounts/bob/reset", ""},
+	{"GET", "/v1/admin/invitations", ""},
 	{"GET", "/v1/admin/plans", ""},
 	{"GET", "/v1/admin/node", ""},
 }
@@ -123,5 +126,79 @@ func TestStrangersAtAdministration(t *testing.T) {
 	}
 	if r := w.send("GET", "/v1/admin/node", "", "", "Authorization", basic(ada.name, ada.password)); r.status != 200 {
 		t.Errorf("%d %s", r.status, r.body)
+	}
+}
+
+// TestRevokedInvitations: what is out is listed, and what was revoked makes no account.
+func TestRevokedInvitations(t *testing.T) {
+	w := boot(t, unlimitedCalls)
+	ada, bob := w.member("ada", account.Standard), w.member("bob", account.Standard)
+	check(t, w.accounts.SetFlag(t.Context(), "ada", "admin", true))
+	admin := []string{"Authorization", basic(ada.name, ada.password)}
+	type invitation struct {
+		ID        int64
+		Plan      string
+		Email, By *string
+		Admin     bool
+		ExpiresAt time.Time `json:"expires_at"`
+	}
+	list := func() []invitation {
+		t.Helper()
+		var l struct{ Invitations []invitation }
+		check(t, json.Unmarshal([]byte(w.send("GET", "/v1/admin/invitations", "", "", admin...).body), &l))
+		return l.Invitations
+	}
+	if r := w.send("GET", "/v1/admin/invitations", "", "", admin...); r.body != `{"status":"ok","invitations":[]}` {
+		t.Errorf("%s", r.body)
+	}
+	invite := func(body string) (token string) {
+		t.Helper()
+		var made struct{ URL string }
+		check(t, json.Unmarshal([]byte(w.send("POST", "/v1/admin/accounts", jsonType, body, admin...).body), &made))
+		return `,"invite":` + quote(made.URL[strings.LastIndex(made.URL, "/")+1:])
+	}
+	used, revoked := invite(`{"plan":"standard"}`), invite(`{"email":"eve@example.com","admin":true}`)
+	_, _, err := w.accounts.Invite(t.Context(), account.Invitation{Plan: account.Free})
+	check(t, err)
+	out := list()
+	if len(out) != 3 || out[0].By != nil || out[0].Email != nil || *out[1].By != "ada" || *out[1].Email != "eve@example.com" || !out[1].Admin || out[1].Plan != "free" || out[2].Plan != "standard" || out[2].Admin || !out[2].ExpiresAt.After(time.Now().Add(6*24*time.Hour)) {
+		t.Fatalf("%+v", out)
+	}
+	revoke := func(id string, by []string) response {
+		return w.send("DELETE", "/v1/admin/invitations/"+id, "", "", by...)
+	}
+	revoke(fmt.Sprint(out[1].ID), []string{"Authorization", basic(bob.name, bob.password)}).wantError(t, 404, "not_found")
+	if r := revoke(fmt.Sprint(out[1].ID), admin); r.status != 204 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	if a := w.newAccount("eve", revoked).wantError(t, 404, "not_found"); !strings.Contains(a.Error.Message, "the invitation was revoked: ask whoever sent it for another") {
+		t.Errorf("%s", a.Error.Message)
+	}
+	if r := w.newAccount("grace", used); r.status != 201 {
+		t.Errorf("%d %s", r.status, r.body)
+	}
+	for _, id := range []string{fmt.Sprint(out[1].ID), fmt.Sprint(out[2].ID), "0", "-1", "x", "01", "9223372036854775808"} {
+		revoke(id, admin).wantError(t, 404, "not_found")
+	}
+	if now := list(); len(now) != 1 || now[0].ID != out[0].ID {
+		t.Errorf("%+v are out", now)
+	}
+	entries, err := w.store.Audit().Entries(t.Context(), audit.Operator, 0, 100)
+	check(t, err)
+	logged := ""
+	for _, e := range entries {
+		if e.Act == audit.Invited || e.Act == audit.Uninvited {
+			logged += string(e.Act) + " " + e.On + "; "
+		}
+	}
+	for _, want := range []string{"uninvited free eve@example.com; ", "invited standard; "} {
+		if !strings.Contains(logged, want) {
+			t.Errorf("the log has %q and no %q", logged, want)
+		}
+	}
+	// The time of what is out ends.
+	w.ahead.Add(int64(8 * 24 * time.Hour))
+	if now := list(); len(now) != 0 {
+		t.Errorf("%+v are out", now)
 	}
 }

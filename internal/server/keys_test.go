@@ -161,6 +161,8 @@ func TestScopes(t *testing.T) {
 		"POST /v1/admin/accounts":              never(404),
 		"PATCH /v1/admin/accounts/{name}":      never(404),
 		"POST /v1/admin/accounts/{name}/reset": never(404),
+		"GET /v1/admin/invitations":            never(404),
+		"DELETE /v1/admin/invitations/{id}":    never(404),
 		"GET /v1/admin/plans":                  never(404),
 		"GET /v1/admin/node":                   never(404),
 

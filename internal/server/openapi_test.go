@@ -143,6 +143,9 @@ func described(path string) string {
 		_, what, _ := strings.Cut(name, "/")
 		return strings.TrimSuffix("/v1/admin/accounts/{name}/"+what, "/")
 	}
+	if strings.HasPrefix(path, "/v1/admin/invitations/") {
+		return "/v1/admin/invitations/{id}"
+	}
 	if strings.HasPrefix(path, "/v1/resets/") {
 		return "/v1/resets/{token}"
 	}

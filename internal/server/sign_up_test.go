@@ -20,7 +20,7 @@ func (w *world) newAccount(username, more string) response {
 func TestInvitations(t *testing.T) {
 	w := boot(t, unlimitedCalls, settings{accounts: func(o *account.Options) { o.Plans = account.Plans() }})
 	invite := func(i account.Invitation) string {
-		token, expires, err := w.accounts.Invite(i)
+		token, expires, err := w.accounts.Invite(t.Context(), i)
 		check(t, err)
 		if left := time.Until(expires); left < 6*24*time.Hour || left > 7*24*time.Hour {
 			t.Errorf("it is good until %s", expires)
@@ -75,11 +75,11 @@ func TestInvitations(t *testing.T) {
 			t.Errorf("%s: %d %s", what, r.status, r.body)
 		}
 	}
-	_, _, err = w.accounts.Invite(account.Invitation{Plan: "golden"})
+	_, _, err = w.accounts.Invite(t.Context(), account.Invitation{Plan: "golden"})
 	if err == nil {
 		t.Error("there is no such plan")
 	}
-	_, _, err = w.accounts.Invite(account.Invitation{Plan: account.Free, Email: "x"})
+	_, _, err = w.accounts.Invite(t.Context(), account.Invitation{Plan: account.Free, Email: "x"})
 	if err == nil {
 		t.Error("this is no address")
 	}
@@ -186,7 +186,7 @@ func TestResets(t *testing.T) {
 func TestLinksEnd(t *testing.T) {
 	w := boot(t, unlimitedCalls)
 	w.member("ada", account.Standard)
-	invitation, _, err := w.accounts.Invite(account.Invitation{Plan: account.Free})
+	invitation, _, err := w.accounts.Invite(t.Context(), account.Invitation{Plan: account.Free})
 	check(t, err)
 	reset, _, err := w.accounts.InviteReset(t.Context(), "ada")
 	check(t, err)

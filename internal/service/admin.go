@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"ql/internal/account"
@@ -20,7 +21,9 @@ type Administration interface {
 	SetLimit(ctx context.Context, name, limit, text string) error
 	UnsetLimit(ctx context.Context, name, limit string) error
 	SetFlag(ctx context.Context, name, flag string, on bool) error
-	Invite(i account.Invitation) (token redacted.Text, expires time.Time, err error)
+	Invite(ctx context.Context, i account.Invitation) (token redacted.Text, expires time.Time, err error)
+	Invitations(ctx context.Context) ([]account.SentInvitation, error)
+	RevokeInvitation(ctx context.Context, number int64) error
 	InviteReset(ctx context.Context, name string) (token redacted.Text, expires time.Time, err error)
 }
 
@@ -144,7 +147,7 @@ type LinkAnswer struct {
 
 // InviteAccount makes a link by which somebody makes an account.
 func (s *Service) InviteAccount(ctx context.Context, c Caller, p *Credentials, n wire.NewInvitation) (LinkAnswer, error) {
-	ctx, _, meta, err := s.openAdmin(ctx, c, p)
+	ctx, owner, meta, err := s.openAdmin(ctx, c, p)
 	a := LinkAnswer{Meta: meta}
 	if err != nil {
 		return a, err
@@ -155,15 +158,48 @@ func (s *Service) InviteAccount(ctx context.Context, c Caller, p *Credentials, n
 	if n.Plan == "" {
 		n.Plan = string(account.Free)
 	}
-	token, expires, err := s.o.Administration.Invite(account.Invitation{Plan: account.Plan(n.Plan), Email: n.Email, Admin: n.Admin})
-	if err == nil { // what is not logged is not shown
-		err = s.audit(ctx, audit.Event{Account: audit.Operator, Act: audit.Invited, On: n.Plan + " " + n.Email})
-	}
+	token, expires, err := s.o.Administration.Invite(ctx, account.Invitation{Plan: account.Plan(n.Plan), Email: n.Email, Admin: n.Admin, By: owner.Account.Username})
 	if err != nil {
 		return a, err
 	}
 	a.URL, a.Expires = redacted.Text(s.o.URLs.Welcome()+token.Reveal()), expires
 	return a, nil
+}
+
+// InvitationListing are the invitations that are out.
+type InvitationListing struct {
+	Meta
+	Invitations []wire.AdminInvitation
+}
+
+// Invitations lists the invitations that are out, also where administrators make no more of them.
+func (s *Service) Invitations(ctx context.Context, c Caller, p *Credentials) (InvitationListing, error) {
+	ctx, _, meta, err := s.openAdmin(ctx, c, p)
+	l := InvitationListing{Meta: meta}
+	if err != nil {
+		return l, err
+	}
+	if err := c.Memory.reservePage(ctx, account.MostInvitations); err != nil {
+		return l, err
+	}
+	list, err := s.o.Administration.Invitations(ctx)
+	for _, i := range list {
+		l.Invitations = append(l.Invitations, wire.AdminInvitation{ID: i.Number, Plan: string(i.Plan), Email: i.Email, Admin: i.Admin, By: i.By, CreatedAt: i.Created, ExpiresAt: i.Expires})
+	}
+	return l, err
+}
+
+// RevokeInvitation takes an invitation back.
+func (s *Service) RevokeInvitation(ctx context.Context, c Caller, p *Credentials, id string) (Meta, error) {
+	ctx, _, meta, err := s.openAdmin(ctx, c, p)
+	if err != nil {
+		return meta, err
+	}
+	number, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || strconv.FormatInt(number, 10) != id {
+		return meta, fault.New(fault.NotFound, "there is no such invitation: GET /v1/admin/invitations lists them by their numbers")
+	}
+	return meta, s.o.Administration.RevokeInvitation(ctx, number)
 }
 
 // InviteReset makes a link by which the owner of an account sets a new password.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"strconv"
 	"time"
 
 	"ql/internal/redacted"
@@ -143,6 +144,31 @@ func DecodeNewInvitation(body []byte, l Limits) (*NewInvitation, error) {
 		return nil, err
 	}
 	return n, nil
+}
+
+// AdminInvitation is an invitation that is out.
+type AdminInvitation struct {
+	ID                   int64
+	Plan                 string
+	Email, By            string // "" for none; that of By for the operator
+	Admin                bool
+	CreatedAt, ExpiresAt time.Time
+}
+
+// AppendInvitations appends the answer of GET /v1/admin/invitations.
+func AppendInvitations(dst []byte, list []AdminInvitation) []byte {
+	dst = append(dst, `{"status":"ok","invitations":[`...)
+	for i := range list {
+		one := &list[i]
+		dst = strconv.AppendInt(append(appendComma(dst), `{"id":`...), one.ID, 10)
+		dst = appendTextField(dst, "plan", one.Plan)
+		dst = appendTextOrNull(dst, "email", one.Email)
+		dst = strconv.AppendBool(appendName(dst, "admin"), one.Admin)
+		dst = appendTextOrNull(dst, "by", one.By)
+		dst = appendTime(appendName(dst, "created_at"), one.CreatedAt)
+		dst = append(appendTime(appendName(dst, "expires_at"), one.ExpiresAt), '}')
+	}
+	return append(dst, "]}"...)
 }
 
 // AppendLink appends a link that counts once, and until when.

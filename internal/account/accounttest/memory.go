@@ -32,7 +32,15 @@ type Memory struct {
 	webhooks   []account.WebhookSecret
 	tombstones []account.Tombstone
 	check      []byte
-	spent      map[account.InvitationHash]time.Time
+	invited    []account.SentInvitation
+	numbered   int64 // invitations so far
+	spent      map[account.InvitationHash]spent
+}
+
+// spent is an invitation that makes no account any more.
+type spent struct {
+	expires time.Time
+	err     error
 }
 
 var _ account.Store = (*Memory)(nil)
@@ -48,25 +56,82 @@ func (m *Memory) Create(_ context.Context, a account.Account) (account.ID, error
 func (m *Memory) CreateInvited(_ context.Context, a account.Account, invitation account.InvitationHash, expires time.Time) (account.ID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, used := m.spent[invitation]; used {
-		return 0, account.ErrInvitationUsed
+	if was, is := m.spent[invitation]; is {
+		return 0, was.err
 	}
 	id, err := m.create(a)
 	if err == nil {
-		if m.spent == nil {
-			m.spent = map[account.InvitationHash]time.Time{}
-		}
-		m.spent[invitation] = expires
+		m.invited = slices.DeleteFunc(m.invited, func(i account.SentInvitation) bool { return i.Hash == invitation })
+		m.spend(invitation, spent{expires, account.ErrInvitationUsed})
 	}
 	return id, err
+}
+
+func (m *Memory) spend(invitation account.InvitationHash, as spent) {
+	if m.spent == nil {
+		m.spent = map[account.InvitationHash]spent{}
+	}
+	m.spent[invitation] = as
+}
+
+// AddInvitation implements account.Store.
+func (m *Memory) AddInvitation(_ context.Context, i account.SentInvitation, most int) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.out(i.Created)) >= most {
+		return 0, account.ErrTooManyInvitations
+	}
+	m.numbered++
+	i.Number = m.numbered
+	m.invited = append(m.invited, i)
+	return i.Number, nil
+}
+
+// out are the invitations that are out, the newest first.
+func (m *Memory) out(now time.Time) (list []account.SentInvitation) {
+	for _, i := range slices.Backward(m.invited) {
+		if i.Expires.After(now) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// Invitations implements account.Store.
+func (m *Memory) Invitations(_ context.Context, now time.Time, limit int) ([]account.SentInvitation, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := m.out(now)
+	return list[:min(len(list), limit)], nil
+}
+
+// RevokeInvitation implements account.Store.
+func (m *Memory) RevokeInvitation(_ context.Context, number int64, now time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for n, i := range m.invited {
+		if i.Number == number && i.Expires.After(now) {
+			m.invited = slices.Delete(m.invited, n, n+1)
+			m.spend(i.Hash, spent{i.Expires, account.ErrInvitationRevoked})
+			return nil
+		}
+	}
+	return account.ErrNotFound
 }
 
 // SweepInvitations implements account.Store.
 func (m *Memory) SweepInvitations(_ context.Context, now time.Time, limit int) (removed int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for hash, expires := range m.spent {
-		if !expires.After(now) && removed < limit {
+	m.invited = slices.DeleteFunc(m.invited, func(i account.SentInvitation) bool {
+		if i.Expires.After(now) || removed >= limit {
+			return false
+		}
+		removed++
+		return true
+	})
+	for hash, was := range m.spent {
+		if !was.expires.After(now) && removed < 2*limit {
 			delete(m.spent, hash)
 			removed++
 		}

@@ -195,6 +195,7 @@ var _ = inBrowser("AnotherOrigin", func(v *visitor) {
 // Administration: somebody is invited, makes an account by the link, and is seen.
 var _ = inProduction("Administration", func(v *visitor) {
 	v.signIn("boss")
+	v.username = "boss"
 	v.open("admin/accounts")
 	v.until(`document.querySelector("table[aria-label=Accounts]")?.innerText.includes("ada")`)
 	v.look("admin-accounts")
@@ -205,6 +206,20 @@ var _ = inProduction("Administration", func(v *visitor) {
 	v.until(`document.querySelector("dialog[open] code")?.innerText.includes("/app/welcome/")`)
 	link := v.read(`document.querySelector("dialog[open] code").innerText`)
 	v.click("Done")
+	// What is out is listed, and can be taken back.
+	for range 2 {
+		v.call(http.MethodPost, "/v1/admin/accounts", map[string]any{"admin": true}, nil)
+	}
+	var sent struct{ URL string }
+	v.call(http.MethodPost, "/v1/admin/accounts", map[string]any{"email": "eve@example.com", "plan": "standard"}, &sent)
+	v.open("admin/accounts")
+	v.until(`document.querySelectorAll("table[aria-label=Invitations] tbody tr").length === 4`)
+	v.look("admin-invitations")
+	v.click("Revoke the invitation for eve@example.com")
+	v.until(`document.querySelector("dialog[open] h2")?.innerText === "Revoke the invitation for eve@example.com?"`)
+	v.look("admin-revoke")
+	v.read(`[...document.querySelectorAll("dialog[open] button")].at(-1).click()`)
+	v.until(`document.querySelectorAll("table[aria-label=Invitations] tbody tr").length === 3 && !document.querySelector("dialog[open]")`)
 	for path, text := range map[string]string{"admin/plans": "unlimited", "admin/node": "Node"} {
 		v.open(path)
 		v.untilText(text)
@@ -214,6 +229,13 @@ var _ = inProduction("Administration", func(v *visitor) {
 	v.click("Account: boss")
 	v.click("Sign out boss")
 	v.until(`location.pathname === "/app/sign-in"`)
+	v.must(nil, chromedp.Do(v.tab, chromedp.Navigate(sent.URL)))
+	v.fill("Username", "eve")
+	v.fill("Password", apptest.Password)
+	v.fill("Once more", apptest.Password)
+	v.click("Make the account")
+	v.untilText("the invitation was revoked: ask whoever sent it for another")
+	v.look("welcome-revoked")
 	v.must(nil, chromedp.Do(v.tab, chromedp.Navigate(link)))
 	v.fill("Username", "grace")
 	v.fill("Password", apptest.Password)

@@ -17,6 +17,8 @@ func (c codec) adminRoutes() []server.Route {
 		route(http.MethodPost, "/v1/admin/accounts", c.inviteAccount),
 		route(http.MethodPatch, "/v1/admin/accounts/{name}", c.administerAccount),
 		route(http.MethodPost, "/v1/admin/accounts/{name}/reset", c.inviteReset),
+		route(http.MethodGet, "/v1/admin/invitations", c.invitations),
+		route(http.MethodDelete, "/v1/admin/invitations/{id}", c.revokeInvitation),
 		route(http.MethodGet, "/v1/admin/plans", c.plans),
 		route(http.MethodGet, "/v1/admin/node", c.node),
 	}
@@ -68,6 +70,24 @@ func (c codec) inviteReset(h http.Header, r *server.Request) (server.Response, e
 	}
 	a, err := c.service.InviteReset(r.Context(), r.Caller, p, r.Variable)
 	return shown(h, r, a.Meta, err, func() []byte { return wire.AppendLink(nil, a.URL, a.Expires) })
+}
+
+func (c codec) invitations(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := plainCredentials(r)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	l, err := c.service.Invitations(r.Context(), r.Caller, p)
+	return shown(h, r, l.Meta, err, func() []byte { return wire.AppendInvitations(nil, l.Invitations) })
+}
+
+func (c codec) revokeInvitation(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := plainCredentials(r)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	meta, err := c.service.RevokeInvitation(r.Context(), r.Caller, p, r.Variable)
+	return noContent(h, r, meta, err)
 }
 
 func (c codec) plans(h http.Header, r *server.Request) (server.Response, error) {

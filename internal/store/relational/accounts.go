@@ -1,6 +1,7 @@
 package relational
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -91,14 +92,19 @@ func (s Accounts) Create(ctx context.Context, a account.Account) (id account.ID,
 // CreateInvited implements account.Accounts.
 func (s Accounts) CreateInvited(ctx context.Context, a account.Account, invitation account.InvitationHash, expires time.Time) (id account.ID, err error) {
 	err = s.store.write(ctx, func(t tx) error {
-		used, err := t.has("SELECT 1 FROM spent_invitations WHERE hash = ?", invitation[:])
-		if used {
-			err = account.ErrInvitationUsed
-		}
-		if err != nil {
+		var spent error
+		_, err := t.one("SELECT revoked FROM spent_invitations WHERE hash = ?", func(r row) {
+			if spent = account.ErrInvitationUsed; r.bool(0) {
+				spent = account.ErrInvitationRevoked
+			}
+		}, invitation[:])
+		if err = cmp.Or(err, spent); err != nil {
 			return err
 		}
 		if id, err = t.createAccount(ctx, a); err != nil {
+			return err
+		}
+		if _, err = t.exec("DELETE FROM invitations WHERE hash = ?", invitation[:]); err != nil {
 			return err
 		}
 		_, err = t.exec("INSERT INTO spent_invitations (hash, expires) VALUES (?, ?)", invitation[:], expires)
@@ -113,9 +119,15 @@ func (s Accounts) CreateInvited(ctx context.Context, a account.Account, invitati
 // SweepInvitations implements account.Accounts.
 func (s Accounts) SweepInvitations(ctx context.Context, now time.Time, limit int) (removed int, err error) {
 	err = s.store.write(ctx, func(t tx) error {
-		n, err := t.exec("DELETE FROM spent_invitations WHERE hash IN (SELECT hash FROM spent_invitations WHERE expires <= ? LIMIT ?)", now, limit)
-		removed = int(n)
-		return err
+		removed = 0
+		for _, table := range []string{"invitations", "spent_invitations"} {
+			n, err := t.exec("DELETE FROM "+table+" WHERE hash IN (SELECT hash FROM "+table+" WHERE expires <= ? LIMIT ?)", now, limit)
+			if err != nil {
+				return err
+			}
+			removed += int(n)
+		}
+		return nil
 	})
 	return removed, err
 }

@@ -593,6 +593,53 @@ func testInvitations(t *testing.T, s Stores) {
 	_, err = s.Accounts.CreateInvited(ctx, person("c"), other, noon.Add(time.Hour))
 	wantError(t, "one that has not ended", err, account.ErrInvitationUsed)
 
+	// What is out is listed, the newest first, and no more are than may be.
+	sent := func(n byte, expires time.Time) account.SentInvitation {
+		return account.SentInvitation{
+			Hash: account.InvitationHash{n}, Created: noon, Expires: expires,
+			Invitation: account.Invitation{Plan: account.Standard, Email: numbered("x", int(n)) + "@example.com", Admin: n%2 == 0, By: "ada"},
+		}
+	}
+	listed := func(what string, now time.Time, limit int, want ...account.SentInvitation) {
+		t.Helper()
+		list, err := s.Accounts.Invitations(ctx, now, limit)
+		must(t, err)
+		same(t, what, list, want)
+	}
+	listed("none", noon, 10)
+	out := []account.SentInvitation{sent(10, noon.Add(2*time.Hour)), sent(11, noon.Add(time.Hour)), sent(12, noon.Add(2*time.Hour))}
+	for i := range out {
+		out[i].Number, err = s.Accounts.AddInvitation(ctx, out[i], 3)
+		must(t, err)
+	}
+	_, err = s.Accounts.AddInvitation(ctx, sent(13, noon.Add(time.Hour)), 3)
+	wantError(t, "one more", err, account.ErrTooManyInvitations)
+	listed("all", noon, 10, out[2], out[1], out[0])
+	listed("the newest", noon, 1, out[2])
+	listed("an hour later", noon.Add(time.Hour), 10, out[2], out[0])
+	wantError(t, "revoking one that has ended", s.Accounts.RevokeInvitation(ctx, out[1].Number, noon.Add(time.Hour)), account.ErrNotFound)
+	must(t, s.Accounts.RevokeInvitation(ctx, out[0].Number, noon))
+	wantError(t, "revoking it again", s.Accounts.RevokeInvitation(ctx, out[0].Number, noon), account.ErrNotFound)
+	listed("one revoked", noon, 10, out[2], out[1])
+	_, err = s.Accounts.CreateInvited(ctx, person("d"), out[0].Hash, out[0].Expires)
+	wantError(t, "by what was revoked", err, account.ErrInvitationRevoked)
+	_, err = s.Accounts.CreateInvited(ctx, person("d"), out[2].Hash, out[2].Expires)
+	must(t, err)
+	listed("one used", noon, 10, out[1])
+	wantError(t, "revoking what was used", s.Accounts.RevokeInvitation(ctx, out[2].Number, noon), account.ErrNotFound)
+	again13, err := s.Accounts.AddInvitation(ctx, sent(13, noon.Add(time.Hour)), 3)
+	must(t, err)
+	if again13 <= out[2].Number {
+		t.Errorf("a number was given again: %d", again13)
+	}
+	// What has ended goes, whether it was out or not.
+	for n := -1; n != 0; {
+		n, err = s.Accounts.SweepInvitations(ctx, noon.Add(3*time.Hour), 1)
+		must(t, err)
+	}
+	_, err = s.Accounts.CreateInvited(ctx, person("e"), out[0].Hash, out[0].Expires)
+	must(t, err) // whose token would have been refused for its time
+
 	must(t, s.Accounts.ResetPassword(ctx, taken.ID, 1, "new"))
 	wantError(t, "a second time", s.Accounts.ResetPassword(ctx, taken.ID, 1, "newer"), account.ErrConflict)
 	wantError(t, "of nobody", s.Accounts.ResetPassword(ctx, 12345, 1, "newer"), account.ErrNotFound)
