@@ -236,6 +236,53 @@ func TestMachineEvents(t *testing.T) {
 	}
 }
 
+// TestMachineWithin: where a script's time is over that another one runs, or its job is cancelled, the
+// command that it waits for is ended on its host.
+func TestMachineWithin(t *testing.T) {
+	host := sshtest.Start(t)
+	b := apptest.Boot(t, apptest.Production, reachHost(host))
+	b.Account("ada", account.Standard)
+	host.Authorize(addHost(t, b, host, "ada"))
+	c := &callers{t, b, "ada"}
+	c.publish("slow", `RUN "echo $$ > {!INPUT('file')}; exec sleep 600" ON "box"`)
+	// On a slow machine the time may be over before the command has begun.
+	gone := func(file string) {
+		t.Helper()
+		script := fmt.Sprintf(`RUN "p=$(cat %s 2> /dev/null); while [ -n \"$p\" ] && kill -0 $p 2> /dev/null; do sleep 0.05; done; echo gone" ON "box" TIMEOUT 1 MINUTE SET ?out EMIT ?out.stdout`, file)
+		if got := c.run("async", script); got.Result != "gone\n" {
+			t.Errorf("%+v %+v", got, got.Error)
+		}
+	}
+	for _, mode := range []string{"sync", "async"} {
+		file := filepath.Join(host.Folder, mode)
+		got := c.run(mode, fmt.Sprintf(`TRY RUN SCRIPT "slow" USING {file: %q} WITHIN 3 SECONDS CATCH ?e EMIT ?e.code END`, file))
+		if got.Result != "expired" {
+			t.Errorf("%s: %+v %+v", mode, got, got.Error)
+		}
+		gone(file)
+	}
+	file := filepath.Join(host.Folder, "cancelled")
+	j := c.submit("async", fmt.Sprintf(`RUN SCRIPT "slow" USING {file: %q}`, file))
+	awaitFile(t, file)
+	if a := send(t, asOwner(t, "ada", "DELETE", b.URL()+"/v1/job/"+j.JobID, "")); a.status/100 != 2 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	gone(file)
+}
+
+// awaitFile waits until something is in a file.
+func awaitFile(t *testing.T, file string) {
+	t.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-ticker.C {
+		if info, err := os.Stat(file); err == nil && info.Size() > 0 {
+			return
+		}
+	}
+	t.Fatalf("nothing came to %s", file)
+}
+
 // TestMachineMonth: an account that has used up its time on machines runs nothing more.
 func TestMachineMonth(t *testing.T) {
 	host := sshtest.Start(t)

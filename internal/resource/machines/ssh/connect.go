@@ -50,9 +50,14 @@ func (r *Runner) connect(ctx context.Context, u machines.Use) (*conn, error) {
 	close(done)
 	if err != nil {
 		_ = raw.Close() // it is useless
-		return nil, hosts.explain(ctx, u.Machine, err)
+		err = hosts.explain(ctx, u.Machine, err)
+		if known := new(value.Error); errors.As(err, &known) && known.Code == keyChanged {
+			// What was open before is of a host that may be another one by now.
+			r.Forget(u.Account.ID, u.Machine.Name)
+		}
+		return nil, err
 	}
-	c := &conn{client: ssh.NewClient(inner, channels, requests), wire: counted, set: u.Machine.Set, lastUse: time.Now()}
+	c := &conn{client: ssh.NewClient(inner, channels, requests), wire: counted, set: u.Machine.Set, made: time.Now(), lastUse: time.Now()}
 	if s.HostKey == "" {
 		if err := r.pin(ctx, u.Machine, hosts.shown); err != nil {
 			c.close()
@@ -70,6 +75,9 @@ func (r *Runner) pin(ctx context.Context, m machines.Machine, shown string) erro
 	}
 	return err
 }
+
+// keyChanged is the code of a host that shows another key than at first.
+const keyChanged = "host_key_changed"
 
 var errSlow = errors.New("the host takes too long")
 
@@ -118,10 +126,10 @@ func (h *hostCheck) explain(ctx context.Context, m machines.Machine, err error) 
 	var refused *ssh.ServerAuthError
 	switch {
 	case h.other:
-		return value.Errorf("host_key_changed", "the host of %s shows another key, %s, than at first, %s: somebody may stand between. If it was set up anew, accept its key by adding the machine again with ql machine add",
+		return value.Errorf(keyChanged, "the host of %s shows another key, %s, than at first, %s: somebody may stand between. If it was set up anew, accept its key by adding the machine again with ql machine add",
 			m.Name, machines.Fingerprint(h.shown), machines.Fingerprint(m.SSH.HostKey))
 	case h.pinned != nil && errors.As(err, &mismatch):
-		return value.Errorf("host_key_changed", "the host of %s has no key of the kind %s any more, as at first: somebody may stand between. If it was set up anew, accept its key by adding the machine again with ql machine add",
+		return value.Errorf(keyChanged, "the host of %s has no key of the kind %s any more, as at first: somebody may stand between. If it was set up anew, accept its key by adding the machine again with ql machine add",
 			m.Name, h.pinned.Type())
 	case errors.Is(context.Cause(ctx), errSlow):
 		return failed("the host of %s takes too long to answer", m.Name)

@@ -23,6 +23,7 @@ type conn struct {
 	client *ssh.Client
 	wire   *wire
 	set    time.Time // when the machine was defined for which it was made
+	made   time.Time
 
 	// Of the pool.
 	sessions int
@@ -72,7 +73,7 @@ func (p *pool) acquire(ctx context.Context, u machines.Use, fresh bool) (*conn, 
 	p.sweep()
 	if !fresh {
 		for _, c := range p.conns[k] {
-			if !c.dropped && c.set.Equal(u.Machine.Set) && c.sessions < p.o.Sessions {
+			if !c.dropped && c.set.Equal(u.Machine.Set) && time.Since(c.made) < p.o.Age && c.sessions < p.o.Sessions {
 				c.sessions++
 				c.reused.Store(true)
 				p.mu.Unlock()
@@ -140,10 +141,10 @@ func (p *pool) closeIdlest(of func(key) bool) bool {
 
 // sweep closes connections that were unused for long. p.mu is held.
 func (p *pool) sweep() {
-	before := time.Now().Add(-p.o.Idle)
+	now := time.Now()
 	for k, list := range p.conns {
 		for _, c := range append([]*conn(nil), list...) {
-			if c.sessions == 0 && !c.lastUse.After(before) {
+			if c.sessions == 0 && (now.Sub(c.lastUse) >= p.o.Idle || now.Sub(c.made) >= p.o.Age) {
 				p.remove(k, c)
 			}
 		}

@@ -31,6 +31,8 @@ type Options struct {
 	PerAccount  int           // 16
 	Sessions    int           // at once on one connection; 8
 	Idle        time.Duration // that an unused connection stays open; 1 minute
+	// Age is how old a connection may be that is used again; 1 hour. It was checked when it was made.
+	Age time.Duration
 	// Handshake is how long a host may take to let us in, and to begin a command; 10 seconds.
 	Handshake time.Duration
 	// Grace is how long a command that was ended, or a connection that is used again, may take to
@@ -50,7 +52,7 @@ func (o Options) withDefaults() Options {
 	for _, d := range []struct {
 		field *time.Duration
 		value time.Duration
-	}{{&o.Idle, time.Minute}, {&o.Handshake, 10 * time.Second}, {&o.Grace, 2 * time.Second}} {
+	}{{&o.Idle, time.Minute}, {&o.Age, time.Hour}, {&o.Handshake, 10 * time.Second}, {&o.Grace, 2 * time.Second}} {
 		if *d.field <= 0 {
 			*d.field = d.value
 		}

@@ -253,6 +253,37 @@ func TestHostKeys(t *testing.T) {
 	wantCode(t, "a key that was named", w.machines().Test(t.Context(), "box"), "host_key_changed", "")
 }
 
+// TestHostKeyOfOpenConnections: a connection that is open was checked, and is used again, until it is old,
+// or another one shows that the host has another key.
+func TestHostKeyOfOpenConnections(t *testing.T) {
+	run := engine.MachineRun{Command: engine.MachineCommand{Text: "true"}}
+	for name, test := range map[string]struct {
+		age   time.Duration
+		found func(*world) error
+	}{
+		"another connection": {time.Hour, func(w *world) error { return w.machines().Test(w.Context(), "box") }},
+		"an old one":         {time.Nanosecond, func(w *world) error { _, err := w.run(w.Context(), run); return err }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, ssh.Options{Age: test.age}, sshtest.Start(t))
+			w.add("box")
+			w.shell("true")
+			w.server.Stop()
+			w.server.NewHostKey()
+			w.server.Run()
+			if test.age == time.Hour {
+				w.shell("true")
+			}
+			wantCode(t, "found", test.found(w), "host_key_changed", "")
+			if open, _ := w.runner.Stats(); open != 0 {
+				t.Errorf("%d connections are still open", open)
+			}
+			_, err := w.run(t.Context(), run)
+			wantCode(t, "afterwards", err, "host_key_changed", "")
+		})
+	}
+}
+
 func TestKeys(t *testing.T) {
 	w := newWorld(t, ssh.Options{}, sshtest.Start(t))
 	w.add("box")

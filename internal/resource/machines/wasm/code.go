@@ -91,6 +91,10 @@ type body struct {
 	weight  int64    // bytes of machine code
 	wide    bool     // it has values of 128 bits
 	blocks  int      // of the compiler's, between branches
+	checks  int64    // instructions that look first whether they may, and end the module otherwise
+	size    int64    // bytes of the function
+	loops   int      // that are open
+	deepest int      // most of them
 	height  int      // of the stack of values, or more
 	highest int
 }
@@ -129,7 +133,7 @@ func (w *rewriter) addFunction(v *vector, i int, s *reader) {
 	}
 	in := reader{rest: s.take(size), what: "a function of it"}
 	b := &w.body
-	*b = body{out: b.out[:0], labels: b.labels[:0], set: b.set[:0], calls: b.calls[:0]}
+	*b = body{out: b.out[:0], labels: b.labels[:0], set: b.set[:0], calls: b.calls[:0], size: int64(size)}
 	w.readLocals(&in, w.types[w.functions[i]].params)
 	b.row = (b.locals + 63) / 64
 	w.open(opCall, signature{})
@@ -162,11 +166,15 @@ func (w *rewriter) frame() int64 {
 	return 256 + slot*(int64(b.locals)+b.values+b.phis)
 }
 
-// work is how long compiling the function takes at most, about, in nanoseconds: what was measured
-// of the worst functions. It grows with the square of blocks, and with what may be alive in each.
+// work is how long compiling the function takes at most, about, in nanoseconds: what was measured of
+// the worst functions (TestPromiseWork). It grows with the square of blocks, with what may be alive in
+// each, and with joined values by the depth of loops, which are gone through as often. What is linear
+// costs up to four times as much in a large function, which fits no cache.
 func (b *body) work() int64 {
-	blocks := int64(b.blocks)
-	return 10*blocks*blocks + 2_000*blocks*int64(b.locals+b.highest) + 1_000*b.values
+	blocks, alive := int64(b.blocks), int64(b.locals+b.highest)
+	linear := 1_000*b.values + 2_000*b.checks
+	return 30_000 + 30*b.size + 15*blocks*blocks + blocks*alive*(600+min(alive, 2_000)*4/5) + 2_000*b.phis*int64(b.deepest) +
+		linear + linear/10_000*min(b.values, 30_000)
 }
 
 // compileBytes is how much compiling the function takes.
@@ -214,6 +222,10 @@ func (w *rewriter) open(op byte, t signature) {
 	switch op {
 	case opIf:
 		b.blocks += 3
+	case opLoop:
+		b.blocks += 2
+		b.loops++
+		b.deepest = max(b.deepest, b.loops)
 	default:
 		b.blocks++
 	}
@@ -235,6 +247,9 @@ func (w *rewriter) close() {
 	b.phis += int64(l.args)
 	if b.phis > maxPhis {
 		refuse("a function of it joins too many paths with too many locals")
+	}
+	if l.op == opLoop {
+		b.loops--
 	}
 	b.set = b.set[:last*b.row]
 	b.labels = b.labels[:last]
@@ -366,6 +381,7 @@ func (w *rewriter) instruction(in *reader) {
 		b.weight += 16
 		b.blocks++
 		if op == opBrIf {
+			b.blocks++
 			b.move(-1)
 		}
 	case op == opBrTable:
@@ -385,6 +401,9 @@ func (w *rewriter) instruction(in *reader) {
 		b.move(plainMove(op))
 		b.values++
 		b.weight += plainWeight(op)
+		if plainWeight(op) > 100 {
+			b.checks++
+		}
 	case op == opSelectTyped:
 		if in.u32() != 1 {
 			refuse("a function of it selects more than one value at once, which is not supported")
@@ -402,6 +421,7 @@ func (w *rewriter) instruction(in *reader) {
 			b.move(-2)
 		}
 		b.values += 2
+		b.checks++
 		b.weight += 64 // the check of its bounds is most of it
 	case op == opMemorySize || op == opMemoryGrow:
 		in.zero()
@@ -531,6 +551,7 @@ func (w *rewriter) call(op byte, in *reader) {
 		b.out = appendU32(appendU32(append(b.out, op), kind), table)
 		b.move(-1)
 		b.values += 4
+		b.checks += 2
 		b.weight += 256
 	}
 	b.move(-t.params)
@@ -569,6 +590,7 @@ func (w *rewriter) variable(op byte, in *reader) {
 			b.move(-2)
 		}
 		b.values += 4
+		b.checks++
 		b.weight += 96
 	}
 }
@@ -588,7 +610,11 @@ func (w *rewriter) bulk(in *reader) {
 	}
 	b.out = appendU32(append(b.out, prefixBulk), op)
 	b.values += 8
+	b.checks += 2
 	b.weight += 448
+	if op == bulkMemoryFill || op == bulkTableFill {
+		b.blocks += 3 // it is a loop of copies
+	}
 	switch op {
 	case bulkMemoryInit, bulkMemoryCopy, bulkMemoryFill, bulkTableInit, bulkTableCopy, bulkTableFill:
 		b.move(-3)

@@ -255,6 +255,13 @@ func hostileModules() []hostile {
 	}
 	add("too many paths with too many locals", badModule, 0, withMemory(1).main(5000, bytes.Repeat(op(opBlock, typeEmpty), 1000), sets, bytes.Repeat(op(opEnd), 1000)).bytes())
 	add("5,000 values across 5,000 branches", badModule, 0, withMemory(1).main(1, bytes.Repeat(op(opMemorySize, 0), 5000), bytes.Repeat(op(opLocalGet, 0, opIf, typeEmpty, opEnd), 5000), bytes.Repeat(op(opDrop), 5000)).bytes())
+	// Each fill is a loop: 16,000 of them took 22 seconds to compile.
+	add("30,000 fills", badModule, 0, withMemory(1).main(0, bytes.Repeat(join(i32(0), i32(0), i32(0), op(prefixBulk, bulkMemoryFill, 0)), 30_000)).bytes())
+	var nested []byte
+	for i := range uint32(500) {
+		nested = join(nested, op(opLoop, typeEmpty, opMemorySize, 0, opLocalSet), num(i))
+	}
+	add("500 loops in each other that set a local each", badModule, 0, withMemory(1).main(500, nested, bytes.Repeat(op(opEnd), 500)).bytes())
 	add("unsound code", badModule, 0, (&guest{}).main(0, op(0x6a)).bytes())
 	add("an unknown instruction", badModule, 0, (&guest{}).main(0, op(0xff)).bytes())
 	add("a tail call", badModule, 0, (&guest{}).main(0, op(0x12, 0)).bytes())
