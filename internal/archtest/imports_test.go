@@ -80,6 +80,11 @@ var layers = []layer{
 		imports: []string{"internal/resource/databases", "internal/sqlite", "lang/rows", "lang/value"},
 		others:  []string{"modernc.org/sqlite"},
 	},
+	{
+		pkg:     "internal/resource/databases/ship",
+		imports: []string{"internal/account", "internal/disk", "internal/fault", "internal/member", "internal/resource/files", "internal/sqlite"},
+		others:  []string{"github.com/klauspost/compress"},
+	},
 	{pkg: "internal/resource/databases/owned", imports: []string{"internal/fault", "internal/resource/databases", "internal/resource/databases/transfer", "internal/wire", "lang/value"}},
 	{pkg: "internal/resource/fetch", imports: []string{"internal/account", "internal/engine", "internal/guard", "internal/network", "lang/value"}},
 	{pkg: "internal/resource/files", imports: []string{"internal/account", "internal/engine", "internal/fault", "internal/keyedlock", "lang/value"}, others: []string{"golang.org/x/text"}},
@@ -121,7 +126,7 @@ var layers = []layer{
 	{
 		pkg: "internal/resource",
 		imports: []string{
-			"internal/account", "internal/account/usage", "internal/admit", "internal/engine", "internal/guard", "internal/network", "internal/resource/databases", "internal/resource/fetch",
+			"internal/account", "internal/account/usage", "internal/admit", "internal/engine", "internal/guard", "internal/network", "internal/resource/databases", "internal/resource/databases/ship", "internal/resource/fetch",
 			"internal/resource/files", "internal/resource/machines", "internal/resource/machines/ssh", "internal/resource/machines/wasm", "internal/mail", "internal/redacted", "internal/resource/mails", "internal/resource/sessions", "internal/resource/shares", "internal/site", "lang/value",
 		},
 	},
@@ -131,7 +136,7 @@ var layers = []layer{
 	// The stores by their interfaces alone: no backend among them.
 	{
 		pkg:     "internal/store",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/audit", "internal/job", "internal/mail", "internal/member", "internal/record", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/audit", "internal/job", "internal/mail", "internal/member", "internal/record", "internal/resource/databases/ship", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/webhook"},
 	},
 	{pkg: "internal/store/blob", imports: []string{"internal/config", "internal/disk", "internal/fault", "internal/resource/files", "internal/store/blob/dir", "internal/store/blob/s3", "internal/store/sqlite"}},
 	{pkg: "internal/store/blob/dir", imports: []string{"internal/resource/files"}},
@@ -141,7 +146,7 @@ var layers = []layer{
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
 		pkg:     "internal/store/relational",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/job", "internal/mail", "internal/member", "internal/principal", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/job", "internal/mail", "internal/member", "internal/principal", "internal/resource/databases/ship", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/webhook"},
 	},
 	{
 		pkg:     "internal/store/postgres",
@@ -162,7 +167,7 @@ var layers = []layer{
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/engine", "internal/job", "internal/mail", "internal/member", "internal/principal", "internal/record", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/engine", "internal/job", "internal/mail", "internal/member", "internal/principal", "internal/record", "internal/resource/databases/ship", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{

@@ -15,6 +15,7 @@ import (
 	"ql/internal/mail"
 	"ql/internal/member"
 	"ql/internal/record"
+	"ql/internal/resource/databases/ship"
 	"ql/internal/resource/files"
 	"ql/internal/resource/machines"
 	"ql/internal/resource/sessions"
@@ -48,6 +49,7 @@ type Store struct {
 	SignIns      signin.Store // to the dashboard
 	Usage        usage.Store
 	Databases    Databases
+	Shipped      ship.Log // changes of accounts' databases
 }
 
 // Backend is what keeps the stores, as the process that uses them sees it.

@@ -100,3 +100,13 @@ func (b *Blobs) isHeld(hash Hash) bool {
 	defer b.mu.Unlock()
 	return b.held[hash] != nil
 }
+
+// Store stores content for others than files. It lasts at least until it is released.
+func (b *Blobs) Store(content []byte) (c Chunk, release func(), err error) {
+	p := &pin{blobs: b}
+	c, err = b.put(content, p)
+	return c, p.release, err
+}
+
+// Load returns what was stored.
+func (b *Blobs) Load(c Chunk) ([]byte, error) { return b.read(c, nil) }

@@ -14,6 +14,9 @@ var (
 	fileChunks  = chunkTable{"file_chunks", "file"}
 	shareChunks = chunkTable{"share_chunks", "content"}
 	siteChunks  = chunkTable{"site_chunks", "content"}
+	// shippedChunks count for no account: what its databases hold does, and they are written again as
+	// the service likes.
+	shippedChunks = chunkTable{"shipped_chunks", "part"}
 )
 
 // siteContentBytes is what the row of a site's content takes beside its end.
@@ -84,6 +87,8 @@ func (t tx) dropChunksWhere(in *chunkTable, a int64, where string, args ...any) 
 func (t tx) letGoOfChunk(in *chunkTable, a int64, c files.Chunk) error {
 	grows := int64(0)
 	switch in {
+	case &shippedChunks:
+		return t.addDead(files.DeadBlob{Chunk: c})
 	case &fileChunks:
 		left, err := t.has("SELECT 1 FROM site_chunks WHERE hash = ?1 AND account = ?2 AND NOT EXISTS (SELECT 1 FROM file_chunks WHERE hash = ?1 AND account = ?2)", c.Hash[:], a)
 		if err != nil {

@@ -59,7 +59,7 @@ func (s Files) unseen(ctx context.Context) (found bool, err error) {
 }
 
 // references are the rows that refer to a blob, whose hash is ?1.
-const references = "SELECT 1 FROM file_chunks WHERE hash = ?1 UNION ALL SELECT 1 FROM share_chunks WHERE hash = ?1 UNION ALL SELECT 1 FROM site_chunks WHERE hash = ?1"
+const references = "SELECT 1 FROM file_chunks WHERE hash = ?1 UNION ALL SELECT 1 FROM share_chunks WHERE hash = ?1 UNION ALL SELECT 1 FROM site_chunks WHERE hash = ?1 UNION ALL SELECT 1 FROM shipped_chunks WHERE hash = ?1"
 
 // refersTo reports whether a row refers to a blob.
 func (t tx) refersTo(hash files.Hash) (bool, error) { return t.has(references, hash[:]) }

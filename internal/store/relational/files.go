@@ -260,7 +260,7 @@ func (s Files) Blobs(ctx context.Context, f func(files.Chunk) error) error {
 		var failed error
 		ctx, stop := context.WithCancel(t.ctx)
 		defer stop()
-		err := (tx{ctx, t.conn}).each("SELECT DISTINCT hash, size FROM (SELECT hash, size FROM file_chunks UNION ALL SELECT hash, size FROM share_chunks UNION ALL SELECT hash, size FROM site_chunks) AS chunks ORDER BY hash", func(r row) {
+		err := (tx{ctx, t.conn}).each("SELECT DISTINCT hash, size FROM (SELECT hash, size FROM file_chunks UNION ALL SELECT hash, size FROM share_chunks UNION ALL SELECT hash, size FROM site_chunks UNION ALL SELECT hash, size FROM shipped_chunks) AS chunks ORDER BY hash", func(r row) {
 			c := files.Chunk{Size: r.int(1)}
 			copy(c.Hash[:], r.s.Blob(0))
 			if failed == nil {

@@ -77,13 +77,17 @@ func (s Members) LastChange(ctx context.Context) (last int64, err error) {
 func (s Members) List(ctx context.Context) (list []member.Info, err error) {
 	err = s.store.read(ctx, func(t tx) error {
 		return t.each("SELECT id, incarnation, counter, seen, version, formats, address FROM members ORDER BY id", func(r row) {
-			list = append(list, member.Info{
-				Member: member.Member{ID: r.int(0), Incarnation: r.int(1)}, Counter: r.int(2), Seen: r.int(3),
-				Version: r.text(4), Formats: int(r.int(5)), Address: r.text(6),
-			})
+			list = append(list, readMember(r))
 		})
 	})
 	return list, err
+}
+
+func readMember(r row) member.Info {
+	return member.Info{
+		Member: member.Member{ID: r.int(0), Incarnation: r.int(1)}, Counter: r.int(2), Seen: r.int(3),
+		Version: r.text(4), Formats: int(r.int(5)), Address: r.text(6),
+	}
 }
 
 // Bury implements member.Store.

@@ -61,6 +61,11 @@ var sealedColumns = []sealedColumn{
 		update: "UPDATE mails SET body = ?3 WHERE account = ?1 AND id = ?2", kind: "snapshot", names: true, text: true, prefix: "mail-body:",
 	},
 	{
+		rows: `SELECT account, name || ':' || first || ':' || last, account, NULL, content FROM shipped_parts
+			WHERE content IS NOT NULL AND (account > ?1 OR account = ?1 AND name || ':' || first || ':' || last > ?2) ORDER BY account, name || ':' || first || ':' || last LIMIT ?3`,
+		update: "UPDATE shipped_parts SET content = ?3 WHERE account = ?1 AND name || ':' || first || ':' || last = ?2", kind: "snapshot", names: true, text: true, prefix: "database:",
+	},
+	{
 		rows:   "SELECT seq, 0, account, id, task FROM jobs WHERE seq > ?1 AND ?2 = ?2 AND task IS NOT NULL ORDER BY seq LIMIT ?3",
 		update: "UPDATE jobs SET task = ?3 WHERE seq = ?1 AND ?2 = ?2", kind: "snapshot", part: "task",
 	},

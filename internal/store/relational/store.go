@@ -62,6 +62,7 @@ func (s *Store) Aggregate() store.Store {
 		SignIns:    s.SignIns(),
 		Usage:      s.Usage(),
 		Databases:  s,
+		Shipped:    s.Shipped(),
 	}
 }
 

@@ -52,6 +52,8 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"keys/uses":                 testNamedKeyUses,
 		"keys/race":                 testNamedKeyRace,
 		"keys/revocation":           testRevocationAgainstLookup,
+		"databases/homes":           testHomes,
+		"databases/parts":           testShippedParts,
 		"domains/entries":           testDomains,
 		"domains/overlap":           testDomainOverlap,
 		"domains/race":              testDomainRace,
