@@ -17,6 +17,7 @@ import (
 	"ql/internal/account/usage"
 	"ql/internal/engine"
 	"ql/internal/resource/databases"
+	"ql/internal/resource/databases/ship"
 	"ql/internal/resource/files"
 	"ql/internal/resource/machines"
 	"ql/internal/resource/sessions"
@@ -30,6 +31,8 @@ type Options struct {
 	Folder string // that holds a folder for each account
 	Usage  files.Store
 	Trees  *files.Trees
+	// Ship says where databases last; nil where that is in Folder.
+	Ship *ship.Shipper
 	// Reclaims says that this process is the one that removes dead content.
 	Reclaims bool
 
@@ -63,7 +66,8 @@ type handle struct {
 	account   account.ID
 	databases *databases.Databases
 	storage   *storage
-	outgoing  outgoing // calls to other servers
+	origin    *ship.Origin // nil where the databases last here
+	outgoing  outgoing     // calls to other servers
 	commands  machines.Usage
 	users     int
 	lastUse   int64
@@ -169,7 +173,14 @@ func (p *Pool) acquire(id account.ID) *handle {
 
 func (p *Pool) newHandle(id account.ID) *handle {
 	s := &storage{usage: func(ctx context.Context) (files.Usage, error) { return p.o.Usage.Usage(ctx, id) }}
-	all := databases.New(databases.Options{Folder: p.databaseFolder(id), MaxOpen: maxOpen, Storage: s})
+	o := databases.Options{Folder: p.databaseFolder(id), MaxOpen: maxOpen, Storage: s}
+	h := &handle{account: id, storage: s}
+	if p.o.Ship != nil {
+		h.origin = p.o.Ship.Of(id)
+		o.Origin = h.origin
+	}
+	all := databases.New(o)
+	h.databases = all
 	if p.o.Reclaims {
 		s.reclaim = func(ctx context.Context, bytes int64) error {
 			all.CheckpointIdle()
@@ -178,7 +189,7 @@ func (p *Pool) newHandle(id account.ID) *handle {
 		}
 	}
 	s.measure = all.Measure
-	return &handle{account: id, databases: all, storage: s}
+	return h
 }
 
 func (p *Pool) release(h *handle) {
@@ -197,8 +208,17 @@ func (p *Pool) releaseUnused(h *handle) {
 	p.mu.Unlock()
 	if evicted != nil {
 		// The files are sound whether or not closing them succeeds.
-		_ = evicted.databases.Close()
+		_ = evicted.close()
 	}
+}
+
+// close closes the databases, which another node may have from then on.
+func (h *handle) close() error {
+	err := h.databases.Close()
+	if h.origin != nil {
+		err = errors.Join(err, h.origin.Leave(context.Background()))
+	}
+	return err
 }
 
 // evict takes out what was unused the longest, where too much is open. p.mu is held.
@@ -246,7 +266,7 @@ func (p *Pool) Close() error {
 	defer p.mu.Unlock()
 	var err error
 	for _, h := range p.handles {
-		err = errors.Join(err, h.databases.Close())
+		err = errors.Join(err, h.close())
 	}
 	clear(p.handles)
 	if p.o.Machines != nil {

@@ -19,7 +19,7 @@ import (
 // is refused for it.
 type storage struct {
 	usage   func(context.Context) (files.Usage, error)
-	measure func() error // notes the databases of before
+	measure func(context.Context) error // notes the databases of before
 	// reclaim removes garbage, about so many bytes; nil where dead content is left
 	// to another process, and not counted.
 	reclaim func(ctx context.Context, bytes int64) error
@@ -189,7 +189,7 @@ func (s *storage) Adjust(bytes int64) {
 
 // ReserveFiles implements files.Storage.
 func (s *storage) ReserveFiles(ctx context.Context, c, held files.Reservation) (release func(), ok bool, err error) {
-	if err := s.measure(); err != nil {
+	if err := s.measure(ctx); err != nil {
 		return nil, false, err
 	}
 	growth := max(c.After-c.Before, 0)
@@ -220,7 +220,7 @@ func (s *storage) ReserveFiles(ctx context.Context, c, held files.Reservation) (
 
 // used returns what the account has on the disk, or about to be there.
 func (s *storage) used(ctx context.Context) (int64, error) {
-	if err := s.measure(); err != nil {
+	if err := s.measure(ctx); err != nil {
 		return 0, err
 	}
 	s.mu.Lock()

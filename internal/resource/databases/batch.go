@@ -31,10 +31,14 @@ var ErrRolledBack = errors.New("databases: the statement rolled the batch back")
 // made.
 func (d *Databases) Batch(ctx context.Context, name string, o BatchOptions, do func(*Batch) error) error {
 	name, err := canonicalName(name)
+	if err != nil {
+		return err
+	}
+	there, err := d.has(ctx, name)
 	switch {
 	case err != nil:
 		return err
-	case d.has(name):
+	case there:
 		return d.batch(ctx, name, o, do)
 	case !o.Create:
 		return missing(name)

@@ -23,6 +23,7 @@ import (
 // Options are how databases are opened. A zero field means its default.
 type Options struct {
 	Folder   string        // made where it is missing
+	Origin   Origin        // where the databases last; nil where that is in the folder
 	MaxBytes int64         // the most that one database may hold, without Storage; 1 GiB
 	Storage  Storage       // what the databases may hold together; nil for no bound
 	MaxOpen  int           // idle databases that stay open; 64
@@ -75,7 +76,7 @@ func New(o Options) *Databases {
 	d := &Databases{options: o.withDefaults(), open: map[string]*database{}}
 	d.temp.limit = d.options.Temporary
 	if o.Storage != nil {
-		d.usage = &usage{folder: o.Folder, storage: o.Storage}
+		d.usage = &usage{find: d.options.find, storage: o.Storage}
 	}
 	return d
 }

@@ -51,7 +51,7 @@ func TestHeldAfterACrash(t *testing.T) {
 			}
 			shared := &sharedStorage{}
 			after := open(t, Options{Folder: crashed, Storage: shared})
-			if err := after.Measure(); err != nil {
+			if err := after.Measure(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			measured := shared.used()

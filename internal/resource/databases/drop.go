@@ -12,7 +12,7 @@ import (
 // DropAll removes all databases. Who uses one is waited for, as long as a writer
 // would be.
 func (d *Databases) DropAll(ctx context.Context) error {
-	names, err := d.names()
+	names, err := d.names(ctx)
 	for name := range names {
 		err = errors.Join(err, d.remove(ctx, name))
 	}
@@ -56,6 +56,11 @@ func (db *database) removeUnless(ctx context.Context, keep func() (bool, error))
 	// The files go whether or not closing them succeeds.
 	_ = db.close()
 	db.idleWriter, db.idleReaders, db.created = nil, nil, false
+	if db.options.Origin != nil {
+		if err := db.options.Origin.Drop(ctx, db.name); err != nil {
+			return false, originError(err)
+		}
+	}
 	path := filepath.Join(db.options.Folder, db.name+fileSuffix)
 	// The database last: a log without its database would be taken for that of the
 	// next one.
@@ -75,7 +80,7 @@ func (db *database) removeUnless(ctx context.Context, keep func() (bool, error))
 // Drop removes a database with its files. Nobody else may have them open, in
 // another process either: whoever had would go on with files that have no name.
 func (d *Databases) Drop(ctx context.Context, name string) error {
-	name, err := d.existing(name)
+	name, err := d.existing(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -86,7 +91,7 @@ func (d *Databases) Drop(ctx context.Context, name string) error {
 // transaction, and frees their storage. Others may use it meanwhile. What jobs
 // under way have recorded of themselves stays.
 func (d *Databases) Empty(ctx context.Context, name string) error {
-	name, err := d.existing(name)
+	name, err := d.existing(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -27,17 +26,21 @@ func (d *Databases) List(ctx context.Context) ([]Info, error) {
 
 // ListPage returns up to limit of the databases behind a name.
 func (d *Databases) ListPage(ctx context.Context, after string, limit int) ([]Info, error) {
-	onDisk, _, err := sizesIn(d.options.Folder)
+	found, _, err := d.options.find(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var list []Info
-	for _, name := range slices.Sorted(maps.Keys(onDisk)) {
+	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if name <= after {
 			continue
 		}
 		if len(list) == limit {
 			break
+		}
+		if d.options.Origin != nil { // it is not fetched for this
+			list = append(list, Info{Name: name, Bytes: found[name]})
+			continue
 		}
 		bytes, err := d.Size(ctx, name)
 		switch {
@@ -46,7 +49,7 @@ func (d *Databases) ListPage(ctx context.Context, after string, limit int) ([]In
 		case isNotFound(err):
 			continue // it was removed meanwhile
 		case err != nil:
-			bytes = onDisk[name] // it is there, though it cannot be opened
+			bytes = found[name] // it is there, though it cannot be opened
 		}
 		list = append(list, Info{Name: name, Bytes: bytes})
 	}
@@ -75,35 +78,60 @@ func (d *Databases) Create(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if d.has(name) {
+	if there, err := d.has(ctx, name); err != nil || there {
+		if err != nil {
+			return err
+		}
 		return fault.New(fault.InvalidRequest, "there is a database %s already", value.Quote(name))
 	}
 	return d.change(ctx, name, func(*conn) error { return nil })
 }
 
 // existing checks that there is a database.
-func (d *Databases) existing(name string) (string, error) {
+func (d *Databases) existing(ctx context.Context, name string) (string, error) {
 	name, err := canonicalName(name)
 	if err != nil {
 		return "", err
 	}
-	if !d.has(name) {
+	there, err := d.has(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	if !there {
 		return "", missing(name)
 	}
 	return name, nil
 }
 
 // has reports whether there is a database of a name, which is a checked one.
-func (d *Databases) has(name string) bool {
-	return !isMissing(filepath.Join(d.options.Folder, name+fileSuffix))
+func (d *Databases) has(ctx context.Context, name string) (bool, error) {
+	if d.options.Origin == nil {
+		return !isMissing(d.path(name)), nil
+	}
+	sizes, err := d.options.Origin.Sizes(ctx)
+	_, there := sizes[name]
+	return there, originError(err)
 }
 
 func missing(name string) error {
 	return fault.New(fault.NotFound, "there is no database %s", value.Quote(name))
 }
 
-// names returns the databases that are in the folder or open.
-func (d *Databases) names() (map[string]bool, error) {
+// names returns the databases that are there or open.
+func (d *Databases) names(ctx context.Context) (map[string]bool, error) {
+	names, err := d.local()
+	if d.options.Origin == nil || err != nil {
+		return names, err
+	}
+	sizes, err := d.options.Origin.Sizes(ctx)
+	for name := range sizes {
+		names[name] = true
+	}
+	return names, originError(err)
+}
+
+// local returns the databases that are in the folder or open.
+func (d *Databases) local() (map[string]bool, error) {
 	names := map[string]bool{}
 	d.mu.Lock()
 	for name := range d.open {

@@ -42,11 +42,25 @@ func (db *database) connectWriter(ctx context.Context, path string) (c *conn, er
 			}
 		}()
 	}
+	found, err := db.fetch(ctx, path)
+	if err != nil {
+		return nil, err
+	}
 	if err := makeFile(path); err != nil {
 		return nil, unavailable(err)
 	}
-	if c, err = connect(ctx, path, db, true); err != nil || db.usage == nil {
-		return c, err
+	if c, err = connect(ctx, path, db, true); err != nil {
+		return nil, err
+	}
+	if !found {
+		// What makes a file a database is no change of it.
+		if err := db.options.Origin.Publish(ctx, db.name, path); err != nil {
+			db.inDoubt.Store(true)
+			return nil, errors.Join(originError(err), c.close())
+		}
+	}
+	if db.usage == nil {
+		return c, nil
 	}
 	pages, err := c.queryInt(ctx, "PRAGMA page_count")
 	if err != nil {
@@ -118,6 +132,10 @@ func pragmas(maxBytes int64) []string {
 func connect(ctx context.Context, path string, pool *database, writer bool) (*conn, error) {
 	a, b, o, name := &authorizer{}, &budget{}, pool.options, pool.name
 	var reserveWAL func(int64) bool
+	var commit func(context.Context, *sqlite.Change) error
+	if writer {
+		commit = pool.commitTo()
+	}
 	if pool.usage != nil && writer {
 		reserveWAL = func(bytes int64) bool { return pool.usage.reserveWAL(name, bytes) }
 	}
@@ -134,6 +152,7 @@ func connect(ctx context.Context, path string, pool *database, writer bool) (*co
 		Temporary:     o.Temporary,
 		GrowTemporary: pool.temp.reserve,
 		GrowWAL:       reserveWAL,
+		Commit:        commit,
 	})
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("database %s: %w", name, err))

@@ -28,6 +28,7 @@ type database struct {
 	readerTokens chan struct{}
 
 	schemaChanges atomic.Int64 // how often the schema was changed
+	inDoubt       atomic.Bool  // the origin may have a change that the copy has not
 
 	mu          sync.Mutex
 	created     bool // the file is there and in its final mode
@@ -73,6 +74,10 @@ func (db *database) acquireWriter(ctx context.Context) (*conn, error) {
 	if err := db.acquireToken(ctx, db.writerToken); err != nil {
 		return nil, err
 	}
+	if err := db.settle(ctx); err != nil {
+		<-db.writerToken
+		return nil, err
+	}
 	db.mu.Lock()
 	c := db.idleWriter
 	db.idleWriter = nil
@@ -113,8 +118,9 @@ func (db *database) releaseWriter(c *conn) {
 
 // acquireReader returns a connection that only reads.
 func (db *database) acquireReader(ctx context.Context) (*conn, error) {
+	db.checkCopy()
 	db.mu.Lock()
-	made := db.created
+	made := db.created && !db.inDoubt.Load()
 	db.mu.Unlock()
 	if !made {
 		// Only the writer makes a file and brings it into its mode.
@@ -201,8 +207,11 @@ func (db *database) close() error {
 	if db.idleWriter != nil {
 		all = errors.Join(all, db.idleWriter.close())
 	}
+	path := filepath.Join(db.options.Folder, db.name+fileSuffix)
+	if db.options.Origin != nil && all == nil && db.idleWriter != nil {
+		db.options.Origin.Closed(db.name, path)
+	}
 	if db.usage != nil && db.created {
-		path := filepath.Join(db.options.Folder, db.name+fileSuffix)
 		db.usage.setWAL(db.name, walSize(path))
 		db.usage.setSlack(db.name, path)
 	}

@@ -21,7 +21,7 @@ const (
 // what fenced off its earlier attempts. A job has an attempt recorded wherever it has
 // a receipt. One database that fails keeps no other from its turn.
 func (d *Databases) SweepReceipts(ctx context.Context, ended func(ctx context.Context, job [16]byte) (bool, error)) error {
-	names, err := d.names()
+	names, err := d.local() // others have none that this process wrote
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())

@@ -20,7 +20,7 @@ func (d *Databases) Snapshot(ctx context.Context, name string, do func(context.C
 // view runs f on a connection that only reads, at one moment of a database that
 // is there.
 func (d *Databases) view(ctx context.Context, name string, f func(*conn) error) error {
-	name, err := d.existing(name)
+	name, err := d.existing(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,10 @@ func (d *Databases) createStaged(ctx context.Context, name string, fill func(sta
 			return err
 		}
 		defer func() {
-			if err != nil && !d.has(name) {
+			if err == nil {
+				return
+			}
+			if there, failed := d.has(context.WithoutCancel(ctx), name); failed == nil && !there {
 				d.usage.remove(name)
 			}
 		}()
@@ -44,6 +47,7 @@ func (d *Databases) createStaged(ctx context.Context, name string, fill func(sta
 	}
 	d.removeAbandoned()
 	o := d.options
+	o.Origin = nil
 	if o.Folder, err = os.MkdirTemp(o.Folder, stagingPrefix); err != nil {
 		return unavailable(err)
 	}
@@ -51,7 +55,7 @@ func (d *Databases) createStaged(ctx context.Context, name string, fill func(sta
 	staged := New(o)
 	err = errors.Join(fill(staged), staged.Close())
 	if err == nil {
-		err = publish(filepath.Join(o.Folder, name+fileSuffix), filepath.Join(d.options.Folder, name+fileSuffix), name)
+		err = d.publish(ctx, filepath.Join(o.Folder, name+fileSuffix), name)
 	}
 	if d.usage == nil {
 		return err
@@ -170,19 +174,33 @@ func (s *Spooled) Close() error {
 }
 
 // publish gives a database that nobody has open its name, for good.
-func publish(path, as, name string) error {
+func (d *Databases) publish(ctx context.Context, path, name string) error {
 	if !isMissing(path + walSuffix) {
 		// Closing a database copies its log into it, or says nothing.
 		return fault.Retryable(fault.StorageUnavailable, retryAfter, "the storage cannot be used at the moment").WithCause(fmt.Errorf("database %s: its write-ahead log stayed", name))
 	}
+	as := d.path(name)
+	if d.options.Origin != nil {
+		if err := d.options.Origin.Publish(ctx, name, path); err != nil {
+			return originError(err)
+		}
+		if os.Link(path, as) == nil { // else it is fetched when it is used
+			d.options.Origin.Closed(name, as)
+		}
+		return nil
+	}
 	err := os.Link(path, as)
 	if os.IsExist(err) {
-		return value.Errorf("database_busy", "somebody has made the database %s meanwhile: do this again", value.Quote(name))
+		return madeMeanwhile(name)
 	}
 	if err != nil {
 		return unavailable(err)
 	}
 	return unavailable(disk.SyncFolder(filepath.Dir(as)))
+}
+
+func madeMeanwhile(name string) error {
+	return value.Errorf("database_busy", "somebody has made the database %s meanwhile: do this again", value.Quote(name))
 }
 
 // removeAbandoned removes what imports have left that were cut off. What cannot

@@ -40,10 +40,10 @@ type Bounds struct {
 // by which an account may pass its bound.
 const reserve = 16 * pageSize
 
-// usage counts what the databases of a folder hold, for their storage. A database
+// usage counts what databases hold, for their storage. A database
 // holds its pages. Its write-ahead log is counted apart: it comes and goes.
 type usage struct {
-	folder  string
+	find    func(context.Context) (sizes, wals map[string]int64, err error)
 	storage Storage
 
 	mu    sync.Mutex
@@ -56,11 +56,11 @@ type usage struct {
 
 // measure finds out what the databases hold that nobody has opened yet. u.mu is
 // held.
-func (u *usage) measure() error {
+func (u *usage) measure(ctx context.Context) error {
 	if u.sizes != nil {
 		return nil
 	}
-	sizes, wals, err := sizesIn(u.folder)
+	sizes, wals, err := u.find(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (u *usage) measure() error {
 // admit lets a database be opened, and made where it is new.
 func (u *usage) admit(ctx context.Context, name string) error {
 	u.mu.Lock()
-	err := u.measure()
+	err := u.measure(ctx)
 	_, known := u.sizes[name]
 	u.mu.Unlock()
 	if err != nil || known {
@@ -137,13 +137,13 @@ func (u *usage) size(name string) int64 {
 }
 
 // Measure adds the databases that were there before to what is used of the storage.
-func (d *Databases) Measure() error {
+func (d *Databases) Measure(ctx context.Context) error {
 	if d.usage == nil {
 		return nil
 	}
 	d.usage.mu.Lock()
 	defer d.usage.mu.Unlock()
-	return d.usage.measure()
+	return d.usage.measure(ctx)
 }
 
 func storageFull(name string, b Bounds) error {

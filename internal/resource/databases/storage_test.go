@@ -199,7 +199,7 @@ func TestRoomIsShared(t *testing.T) {
 	// Who opens them again counts the same.
 	again := &sharedStorage{bytes: 4 << 20}
 	d = open(t, Options{Folder: folder, Storage: again})
-	if err := d.Measure(); err != nil {
+	if err := d.Measure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if again.used() != used {

@@ -69,7 +69,11 @@ func (d *Databases) RunText(ctx context.Context, name string, t Text) (list []Re
 			return charge(t.Meter, commitFuel)
 		})
 	}
-	if d.has(name) {
+	there, err := d.has(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if there {
 		err = change(d)
 	} else {
 		err = d.createStaged(ctx, name, change)
@@ -79,7 +83,7 @@ func (d *Databases) RunText(ctx context.Context, name string, t Text) (list []Re
 
 // viewLong is view for what may read for long: where changes wait for it, it is ended.
 func (d *Databases) viewLong(ctx context.Context, name string, f func(context.Context, *conn) error) error {
-	name, err := d.existing(name)
+	name, err := d.existing(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -216,7 +220,7 @@ func (r *reader) columnNames() []string {
 // Remove removes a database. Where jobs under way have receipts in it, its file and those stay, and
 // all else is removed: a job would do again what it has done. It reports whether the file is gone.
 func (d *Databases) Remove(ctx context.Context, name string) (gone bool, err error) {
-	if name, err = d.existing(name); err != nil {
+	if name, err = d.existing(ctx, name); err != nil {
 		return false, err
 	}
 	db, err := d.acquire(name)

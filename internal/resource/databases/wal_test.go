@@ -97,7 +97,7 @@ func TestLogsCount(t *testing.T) {
 	}
 	must(t, d, fill(10))
 	again := New(Options{Folder: d.options.Folder, Storage: &sharedStorage{bytes: 100 << 20}})
-	if err := again.Measure(); err != nil || again.usage.storage.(*sharedStorage).logBytes() != r.logBytes() {
+	if err := again.Measure(t.Context()); err != nil || again.usage.storage.(*sharedStorage).logBytes() != r.logBytes() {
 		t.Errorf("%d bytes are found, %v", again.usage.storage.(*sharedStorage).logBytes(), err)
 	}
 	if err := d.Close(); err != nil {
