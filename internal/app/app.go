@@ -154,9 +154,7 @@ func (a *App) startMetrics(ctx context.Context) error {
 
 func (a *App) serverOptions(h http.Handler, t *tls.Config) listen.Options {
 	s := &a.settings
-	return listen.Options{
-		Handler: h, TLS: t, Log: a.o.Log, ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout, IdleTimeout: s.IdleTimeout,
-	}
+	return listen.Options{Handler: h, TLS: t, Log: a.o.Log, ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout, IdleTimeout: s.IdleTimeout}
 }
 
 // Failed gives the error of a listener that ended by itself.
@@ -184,7 +182,8 @@ func (a *App) FirstLink() (string, error) {
 	return a.url + config.WelcomePath + token.Reveal(), err
 }
 
+// SignInToken is what a link ends with that signs one browser in to the development account.
+func (a *App) SignInToken() string { return a.parts.signIns.NewLink().Reveal() }
+
 // HasAccounts reports whether anybody but the development account could log in.
-func (a *App) HasAccounts(ctx context.Context) (bool, error) {
-	return a.parts.accounts.HasOwners(ctx)
-}
+func (a *App) HasAccounts(ctx context.Context) (bool, error) { return a.parts.accounts.HasOwners(ctx) }

@@ -33,10 +33,14 @@ func (k *serveCommand) Run(c *console) error {
 		return err
 	}
 	return c.serve(s, app.Options{AcceptDamage: k.AcceptDamage}, func(s *config.Settings, service *app.App) error {
-		if err := c.welcome(s, service); err != nil || !k.Open {
+		link := ""
+		if s.DevPublic {
+			link = service.URL() + config.SignInPath + service.SignInToken()
+		}
+		if err := c.welcome(s, service, link); err != nil || !k.Open {
 			return err
 		}
-		address := s.DashboardURL(service.URL())
+		address := cmp.Or(link, s.DashboardURL(service.URL()))
 		if err := browser.Open(c.ctx, os.Getenv("BROWSER"), address); err != nil {
 			fmt.Fprintf(c.err, "ql: --open: %s: open %s yourself\n", err, address)
 		}
@@ -81,8 +85,8 @@ func stopped(err error, service *app.App) error {
 	return err
 }
 
-// welcome says where the service is, and what to do next.
-func (c *console) welcome(s *config.Settings, service *app.App) error {
+// welcome says where the service is, and what to do next. The link signs one browser in; "" for none.
+func (c *console) welcome(s *config.Settings, service *app.App, link string) error {
 	has, err := service.HasAccounts(c.ctx)
 	if err != nil {
 		return err
@@ -94,7 +98,8 @@ func (c *console) welcome(s *config.Settings, service *app.App) error {
 			Dashboard string `json:"dashboard"`
 			Metrics   string `json:"metrics,omitempty"`
 			Sites     string `json:"sites,omitempty"`
-		}{"serving", service.URL(), s.DashboardURL(service.URL()), service.MetricsAddress(), sitesOf(service)})
+			SignIn    string `json:"sign_in,omitempty"`
+		}{"serving", service.URL(), s.DashboardURL(service.URL()), service.MetricsAddress(), sitesOf(service), link})
 		return nil
 	}
 	fmt.Fprintf(c.out, "serving %s\ndashboard %s\n", service.URL(), s.DashboardURL(service.URL()))
@@ -106,6 +111,9 @@ func (c *console) welcome(s *config.Settings, service *app.App) error {
 	}
 	switch {
 	case s.Dev:
+		if link != "" {
+			fmt.Fprintf(c.out, "\nThis link signs one browser in to the dashboard, once and within the hour:\n\n  %s\n", link)
+		}
 		c.welcomeDeveloper(s, service)
 	case s.DevUsername != "":
 		fmt.Fprintln(c.out, "\nThe development account is open to whoever knows its dev-username and dev-password;\nwhat it keeps is removed every 24 hours.")

@@ -132,10 +132,12 @@ func (s *Settings) DashboardURL(own string) string {
 	return own + "/app/"
 }
 
-// Where links lead by which somebody makes an account, or sets a new password, before their token.
+// Where links lead by which somebody makes an account, sets a new password, or signs in, before their
+// token. That of the last is behind a #, which browsers send to nobody.
 const (
 	WelcomePath = "/app/welcome/"
 	ResetPath   = "/app/reset/"
+	SignInPath  = "/app/sign-in#"
 )
 
 // PublicURL is OwnURL of a service that may not run: where it listens to all addresses, or to a port

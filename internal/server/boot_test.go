@@ -65,6 +65,7 @@ type world struct {
 	accounts *account.Service
 	store    *sqlite.Store
 	auth     *auth.Authenticator
+	signIns  *signin.SignIns
 	recorder *record.Recorder
 	worker   *worker.Worker
 	log      *buffer
@@ -112,13 +113,13 @@ func boot(t testing.TB, change ...settings) *world {
 
 	dev, err := w.accounts.EnsureDevelopment(ctx)
 	check(t, err)
-	signIns := signin.New(store.SignIns(), w.accounts.Sealer(), w.clock)
+	w.signIns = signin.New(store.SignIns(), w.accounts.Sealer(), w.clock)
 	identities := auth.Options{
 		Development: &auth.Development{Account: dev.ID, Username: "dev", Password: "dev"},
 		Own:         []hostname.Origin{{Scheme: "http", Host: "localhost", Port: 8080}},
 		Log:         store.Audit(),
 		Dashboard:   hostname.Origin{Scheme: "http", Host: "localhost", Port: 8080},
-		SignIns:     signIns,
+		SignIns:     w.signIns,
 		Now:         w.clock,
 	}
 	for _, c := range change {
@@ -153,7 +154,7 @@ func boot(t testing.TB, change ...settings) *world {
 		Audit:          store.Audit(),
 		Scripts:        w.accounts,
 		Dashboard:      w.auth,
-		SignIns:        signIns,
+		SignIns:        w.signIns,
 		SignUps:        w.accounts,
 		Administration: w.accounts,
 		AdminsInvite:   true,

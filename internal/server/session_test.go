@@ -479,6 +479,41 @@ func TestDeveloperSignsIn(t *testing.T) {
 	}
 }
 
+// TestDeveloperSignsInByLink: where others reach a service in development, its link signs one browser in, from
+// any machine, and a page of the dashboard alone uses it.
+func TestDeveloperSignsInByLink(t *testing.T) {
+	w := boot(t, settings{
+		service: func(o *service.Options) { o.SignsInByLink = true },
+		http:    func(o *server.Options) { o.PlainCookies = true },
+		auth:    func(o *auth.Options) { o.Unthrottled = true },
+	})
+	token := w.signIns.NewLink().Reveal()
+	send := func(body string, headers ...string) response {
+		return w.send("POST", "/v1/session/dev", jsonType, body, headers...)
+	}
+	for body, headers := range map[string][]string{
+		"a program":           nil,
+		"a page of elsewhere": {"Origin", unlisted, "Sec-Fetch-Site", "cross-site"},
+		"another port":        {"Origin", "http://localhost:3000", "Sec-Fetch-Site", "same-site"},
+		"without an Origin":   {"Sec-Fetch-Site", "same-origin"},
+	} {
+		if r := send(`{"token":`+quote(token)+`}`, headers...); r.status != 403 || r.signInCookie() != "" {
+			t.Errorf("%s: %d %s", body, r.status, r.body)
+		}
+	}
+	for _, body := range []string{`{}`, `{"token":null}`, `{"token":1}`, `{"password":"dev"}`} {
+		send(body, dashboard...).wantError(t, 400, "invalid_request")
+	}
+	send(`{"token":"`+strings.Repeat("A", 43)+`"}`, dashboard...).wantError(t, 404, "not_found")
+	r := send(`{"token":`+quote(token)+`}`, dashboard...)
+	if s := r.session(t); !s.Dev || s.Username != account.Development || !strings.HasPrefix(r.signInCookie(), "qldash=") {
+		t.Errorf("%s %s", r.signInCookie(), r.body)
+	}
+	if a := send(`{"token":`+quote(token)+`}`, dashboard...).wantError(t, 404, "not_found"); !strings.Contains(a.Error.Message, "it was used") {
+		t.Errorf("%s", a.Error.Message)
+	}
+}
+
 // TestSignInsByHTTP: over a network that others can read, nobody signs in.
 func TestSignInsByHTTP(t *testing.T) {
 	w := boot(t, settings{http: func(o *server.Options) { o.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }})

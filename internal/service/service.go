@@ -193,6 +193,8 @@ type Options struct {
 	// SignsInDevelopers lets whoever is at this machine sign in to the development account without a
 	// password, as in development by one person.
 	SignsInDevelopers bool
+	// SignsInByLink lets who has the link of SignIns sign in to it, from any machine.
+	SignsInByLink bool
 	// Unlimited says that rates, and what an account has under way and in line, are
 	// not bounded, as in development.
 	Unlimited bool

@@ -20,6 +20,8 @@ type SignIns interface {
 	Token(found *signin.SignIn) (token redacted.Text, expires time.Time)
 	Confirm(ctx context.Context, found *signin.SignIn) error
 	End(ctx context.Context, secret redacted.Text) error
+	// UseLink tells whether a token is that of the link that signs one browser in, once.
+	UseLink(token redacted.Text) bool
 }
 
 // signInsPerMinute is how often somebody may sign in to an account from an address: a password that
@@ -62,6 +64,28 @@ func (s *Service) SignInDeveloper(ctx context.Context, c Caller, before redacted
 	}
 	return s.startSignIn(ctx, c, &who, before)
 }
+
+// SignInByLink signs in whoever has the link that the service has shown to who started it.
+func (s *Service) SignInByLink(ctx context.Context, c Caller, n wire.LinkToken, before redacted.Text) (SignInAnswer, error) {
+	if !s.o.Dashboard.IsDashboard(c.Source) {
+		return SignInAnswer{}, fault.New(fault.OriginNotAllowed, "only a page of the dashboard signs in by a link: open it at the address that the service has printed, or set base-url to where you open it")
+	}
+	a := SignInAnswer{Meta: s.countLink(c)}
+	if err := a.Rate.Err(); err != nil {
+		return a, err
+	}
+	if !s.o.SignIns.UseLink(n.Token) {
+		return a, fault.New(fault.NotFound, "the link does not count: it was used, or its time is over; sign in with the name and password of the development account, or start the service again for another link")
+	}
+	who, err := s.o.Dashboard.Developer(ctx, c.Source)
+	if err != nil {
+		return a, err
+	}
+	return s.startSignIn(ctx, c, &who, before)
+}
+
+// SignsInByLink tells whether a link signs in to the development account.
+func (s *Service) SignsInByLink() bool { return s.o.SignsInByLink }
 
 // SignsInDevelopers tells whether whoever is at this machine signs in without a password.
 func (s *Service) SignsInDevelopers() bool { return s.o.SignsInDevelopers }

@@ -59,6 +59,7 @@ type SignIns struct {
 	store  Store
 	sealer Sealer
 	now    func() time.Time
+	link   link
 }
 
 // New returns the sign-ins of a store. The clock is time.Now where it is nil.

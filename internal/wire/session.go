@@ -56,6 +56,25 @@ func DecodePasswordAgain(body []byte, l Limits) (*PasswordAgain, error) {
 	return &PasswordAgain{*password}, nil
 }
 
+// LinkToken is a request of POST /v1/session/dev where a link signs in.
+type LinkToken struct{ Token redacted.Text }
+
+// DecodeLinkToken reads the body of POST /v1/session/dev. The error is a *Refusal.
+func DecodeLinkToken(body []byte, l Limits) (*LinkToken, error) {
+	var token *redacted.Text
+	err := decodeFields(body, l, []string{"token"}, func(name string, value node) (r *Refusal) {
+		token, r = secret(name, value)
+		return r
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case token == nil:
+		return nil, invalid("token", "is missing: what the link ends with that the service has printed fits")
+	}
+	return &LinkToken{*token}, nil
+}
+
 // Session is who is signed in to the dashboard.
 type Session struct {
 	Username       string

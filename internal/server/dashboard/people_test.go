@@ -18,6 +18,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"ql/internal/apptest"
+	"ql/internal/config"
 	"ql/internal/operator"
 )
 
@@ -79,6 +80,33 @@ var _ = inProduction("SignInAndOut", func(v *visitor) {
 	v.until(`location.pathname === "/app/sign-in" && document.querySelector("input[type=password]")`)
 	v.read(`history.back()`)
 	v.until(`location.pathname === "/app/sign-in" && document.querySelector("input[type=password]")`)
+})
+
+// SignInLink: a service in development that others reach too signs one browser in by the link that it prints.
+var _ = inBrowser("SignInLink", func(v *visitor) {
+	public := apptest.Boot(v, func(s *config.Settings) { s.DevPublic = true })
+	link := public.URL() + config.SignInPath + public.SignInToken()
+	v.url = public.URL()
+	v.open("")
+	v.until(`location.pathname === "/app/sign-in" && document.querySelector("input[type=password]")`) // nobody is signed in unasked
+	v.must(nil, chromedp.Do(v.tab, chromedp.Navigate("about:blank")))                                 // the address differs behind its # alone
+	v.must(nil, chromedp.Do(v.tab, chromedp.Navigate(link)))
+	v.until(`location.pathname === "/app/" && document.querySelector("h1")?.innerText === "Overview"`)
+	if at := v.read(`location.href + JSON.stringify(history.state)`); strings.Contains(at, link[len(link)-20:]) {
+		v.Errorf("the token stays in the address %s", at)
+	}
+	v.click("Account: user_test")
+	v.click("Sign out user_test")
+	v.until(`location.pathname === "/app/sign-in" && document.querySelector("input[type=password]")`)
+	v.must(nil, chromedp.Do(v.tab, chromedp.Navigate("about:blank")))
+	v.must(nil, chromedp.Do(v.tab, chromedp.Navigate(link)))
+	v.untilText("the link does not count: it was used, or its time is over")
+	v.forgetJumps()
+	v.look("sign-in-link-used")
+	v.fill("Username or e-mail address", "dev")
+	v.fill("Password", "dev")
+	v.press("\r")
+	v.until(`location.pathname === "/app/"`)
 })
 
 func basic(username, password string) string {

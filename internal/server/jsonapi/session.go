@@ -63,8 +63,17 @@ func encodeSession(h http.Header, r *server.Request, a *service.SignInAnswer, er
 	return reply, err
 }
 
-// signInDeveloper signs in whoever develops on this machine. Elsewhere there is no such address.
+// signInDeveloper signs in whoever develops on this machine, or, where others reach the service too, whoever
+// has the link that was printed at its start. Elsewhere there is no such address.
 func (c codec) signInDeveloper(h http.Header, r *server.Request) (server.Response, error) {
+	if c.service.SignsInByLink() {
+		n, err := decodeBody(c, r, mostSessionBytes, wire.DecodeLinkToken)
+		if err != nil {
+			return server.RejectBeforeAuth(err)
+		}
+		a, err := c.service.SignInByLink(r.Context(), r.Caller, *n, r.SignIn())
+		return encodeSession(h, r, &a, err)
+	}
 	switch {
 	case !c.service.SignsInDevelopers():
 		return server.RejectBeforeAuth(fault.New(fault.NotFound, "only a service in development (--dev), on this machine alone, signs in without a password"))

@@ -1,1 +1,0 @@
-import{K as e,at as t,ot as n}from"./disclose-version-YjaLN90e.js";import{h as r}from"./main-3F4RN_wS.js";function i(i,a){n(a,!0),e(()=>r(`settings/account`,{replace:!0})),t()}export{i as default};
