@@ -14,6 +14,7 @@ type figures struct {
 	rates       []*rates
 	seen        []seen
 	confirmed   []time.Duration // from sending an answer to the job's result, in order of length
+	called      []*called
 	progress    []progress
 	sync, async *written
 	beside      []*beside
@@ -27,6 +28,9 @@ func (f *figures) text() string {
 	}
 	if len(f.seen) > 0 {
 		f.writeSeen(&b)
+	}
+	if len(f.called) > 0 {
+		f.writeCalled(&b)
 	}
 	if len(f.progress) > 0 {
 		f.writeProgress(&b)
@@ -61,6 +65,17 @@ func (f *figures) writeSeen(b *strings.Builder) {
 		writeTimes(b, s.clients, "accepted to complete", s.complete)
 	}
 	writeTimes(b, 1, "confirm to answer", f.confirmed)
+	b.WriteByte('\n')
+}
+
+func (f *figures) writeCalled(b *strings.Builder) {
+	fmt.Fprintf(b, "A script as a job, over HTTP, beside the same script by RUN SCRIPT, of which a job runs %d; medians of the rounds\n\n", callsEach)
+	b.WriteString("| clients | script | a job | a call | × | processor/job | processor/call |\n")
+	b.WriteString("|---:|---|---:|---:|---:|---:|---:|\n")
+	for _, c := range f.called {
+		fmt.Fprintf(b, "| %d | %s | %d µs | %d µs | %.2f | %.0f µs | %.0f µs |\n", c.clients, c.script.shown, load.Median(c.job.took).Microseconds(),
+			load.Median(c.child.took).Microseconds(), load.Ratio(c.child.took, c.job.took), load.Median(c.job.used)*1e6, load.Median(c.child.used)*1e6)
+	}
 	b.WriteByte('\n')
 }
 
@@ -130,6 +145,10 @@ func (f *figures) writeGoals(b *strings.Builder) {
 	for _, r := range f.rates {
 		x := load.Ratio(r.completed, r.sync)
 		goal(x >= 0.4, fmt.Sprintf("%.2f", x), "accepted and completed by sync, %s: at least 0.40", counted(r.clients))
+	}
+	for _, c := range f.called {
+		x := load.Ratio(c.child.took, c.job.took)
+		goal(x <= 2, fmt.Sprintf("%.2f", x), "a call by a job, of a script that %s, %s: within 2.00", c.script.shown, counted(c.clients))
 	}
 	for _, p := range f.progress {
 		if p.clients == 1 {

@@ -23,6 +23,7 @@ func TestQuick(t *testing.T) {
 		"| 1 | sent to accepted |", "| 4 | accepted to complete |", "| 1 | confirm to answer |", "| 4 | accepted to running |",
 		"| sync |", "| async |", "| the job's bookkeeping |", "| 32 | 100 |", "| 32 | 1000 |",
 		"| accepted and completed by sync, 4 clients", "| the job's bookkeeping: under 50 MB |",
+		"| 4 | ends at once |", "| a call by a job, of a script that writes a file, 1 client: within 2.00 |",
 	} {
 		if !strings.Contains(stdout.String(), row) {
 			t.Errorf("no row %s:\n%s", row, &stdout)
@@ -65,6 +66,7 @@ func TestGoals(t *testing.T) {
 		{figures{rates: []*rates{{clients: 1, sync: []float64{100}, completed: []float64{40}}}}, "| 0.40 | yes |"},
 		{figures{rates: []*rates{{clients: 1, sync: []float64{100}, completed: []float64{39}}}}, "| 0.39 | no |"},
 		{figures{progress: []progress{{clients: 1, running: []time.Duration{2 * time.Millisecond}}}}, "| 2.00 ms | no |"},
+		{figures{called: []*called{{clients: 1, script: callScripts[0], job: spent{took: []time.Duration{100}}, child: spent{took: []time.Duration{201}}}}}, "| 2.01 | no |"},
 		{figures{confirmed: []time.Duration{4 * time.Millisecond}}, "| 4.00 ms | yes |"},
 		{figures{sync: &written{process: 5e6}, async: &written{process: 54e6, store: 1e6, account: 1e6}}, "| 49.00 MB | yes |"},
 		{figures{sync: &written{}, async: &written{store: 20e6, account: 30e6}}, "| 50.00 MB | no |"},

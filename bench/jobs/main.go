@@ -1,7 +1,7 @@
 // Command jobs measures durable jobs: how many trivial scripts are accepted and
 // completed, beside the same script called synchronously and beside bare inserts
 // into SQLite; how soon a job runs, is complete, and goes on after an answer;
-// what its bookkeeping writes; and what a job costs beside a million others.
+// what a script costs that another one runs; what a job's bookkeeping writes; and what a job costs beside a million others.
 //
 // What a caller sees is measured on the service as a process of its own. What
 // no caller sees is measured on the worker and the store inside this process.
@@ -46,11 +46,12 @@ const (
 	partRates   = "rates"
 	partCallers = "callers"
 	partInside  = "inside"
+	partCalls   = "calls"
 	partBytes   = "bytes"
 	partRows    = "rows"
 )
 
-var allParts = []string{partRates, partCallers, partInside, partBytes, partRows}
+var allParts = []string{partRates, partCallers, partCalls, partInside, partBytes, partRows}
 
 func (o *options) wants(parts ...string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return slices.Contains(o.parts, p) })
@@ -101,7 +102,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	all := &figures{o: o}
-	if o.wants(partRates, partCallers, partBytes) {
+	if o.wants(partRates, partCallers, partCalls, partBytes) {
 		if err := measureService(ctx, o, all, stderr); err != nil {
 			return err
 		}
@@ -137,6 +138,12 @@ func measureService(ctx context.Context, o *options, all *figures, stderr io.Wri
 	if o.wants(partCallers) {
 		fmt.Fprintln(stderr, "as callers see it")
 		if err := measureCallers(ctx, o, s, all); err != nil {
+			return err
+		}
+	}
+	if o.wants(partCalls) {
+		fmt.Fprintln(stderr, "scripts that others run")
+		if err := measureCalls(ctx, o, s, all); err != nil {
 			return err
 		}
 	}

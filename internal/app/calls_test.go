@@ -3,6 +3,7 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -127,6 +128,75 @@ EMIT JSON {n: !INPUT('n') * 2}`)
 	}
 	if got := c.run("async", `RUN SCRIPT "fails"`); got.Status != "failed" || got.Error.Code != "out_of_stock" {
 		t.Errorf("an error that nobody catches: %+v", got)
+	}
+}
+
+// TestShortCalls: what ends at once runs in the place of who runs it. It is a job like any other: in the tree, with its result
+// and its errors, and counted once.
+func TestShortCalls(t *testing.T) {
+	b := apptest.Boot(t, apptest.Production)
+	b.Account("caller", account.Standard)
+	c := &callers{t, b, "caller"}
+	c.publish("one", `EMIT JSON {n: !INPUT('n'), id: !JOB('id')}`)
+	c.publish("fails", `FAIL "nothing is left" CODE "out_of_stock"`)
+	c.publish("large", `EMIT REPEAT("x", !INPUT('n'))`)
+	c.publish("long", `SET ?n AS 0 WHILE ?n < 3000000 DO SET ?n AS ?n + 1 END EMIT ?n`)
+	c.publish("writes", `APPEND "x" TO FILE "/log.txt" EMIT !INPUT('n')`)
+	const script = `SET ?sum AS 0
+FOR ?i FROM 1 TO 70 DO
+	RUN SCRIPT "one" USING {n: ?i} SET ?r SET ?sum AS ?sum + ?r.n SET ?ids[?r.id] AS TRUE
+	IF ?i % 30 = 0 THEN RUN SCRIPT "writes" USING {n: ?i} END
+	IF ?i = 50 THEN TRY RUN SCRIPT "fails" CATCH ?e EMIT ?e.code, " " END WAIT 0.01 SECONDS END
+END
+RUN SCRIPT "large" USING {n: 100000} SET ?l
+RUN SCRIPT "large" USING {n: 3000000} SET ?m
+RUN SCRIPT "long" SET ?n
+EMIT ?sum, " ", COUNT(?ids), " ", LENGTH(?l), " ", LENGTH(?m), " ", ?n`
+	children := map[string]int{"complete one": 70, "complete writes": 2, "failed fails": 1, "complete large": 2, "complete long": 1}
+	calls := int64(0)
+	for _, mode := range []string{"sync", "async"} {
+		j := c.run(mode, script)
+		if j.Result != "out_of_stock 2485 70 100000 3000000 3000000" {
+			t.Fatalf("%s: %+v %+v", mode, j, j.Error)
+		}
+		calls += 77
+		var root int64
+		got := map[string]int{}
+		for deadline := time.Now().Add(time.Minute); root == 0; { // the record of a synchronous call follows it
+			for _, one := range c.jobs() {
+				if one.JobID == j.JobID {
+					root = one.Ref
+				}
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: the job is not listed", mode)
+			}
+		}
+		var tree jobTree
+		c.get(fmt.Sprintf("/v1/jobs/%d", root), &tree)
+		for _, one := range tree.Children {
+			got[one.Status+" "+one.Program]++
+		}
+		if !maps.Equal(got, children) {
+			t.Errorf("%s: the jobs below it are %v", mode, got)
+		}
+		counted := int64(0)
+		for deadline := time.Now().Add(time.Minute); counted < calls && time.Now().Before(deadline); { // likewise
+			var days struct {
+				Usage []struct{ Calls int64 }
+			}
+			c.get("/v1/usage?by=day", &days)
+			counted = 0
+			for _, d := range days.Usage {
+				counted += d.Calls
+			}
+		}
+		if counted != calls {
+			t.Errorf("%s: %d calls are counted of %d", mode, counted, calls)
+		}
+	}
+	if j := c.run("async", `READ "/log.txt" AS TEXT SET ?t EMIT ?t`); j.Result != "xxxx" {
+		t.Errorf("what was written: %q", j.Result)
 	}
 }
 

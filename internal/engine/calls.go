@@ -53,7 +53,7 @@ func callScript(c *call) (value.Value, error) {
 	c.meter.Alloc(value.BlockSize(len(id)))
 	result := value.Text(id)
 	Yield(c.ctx)
-	return result, c.o.Calls.Start(c.checkpointResult(result), id, s)
+	return result, c.o.Calls.Start(c.ctx, id, s, func() context.Context { return c.checkpointResult(result) })
 }
 
 // missingCalls is the error where no service has scripts and jobs.

@@ -25,7 +25,8 @@ func (f *fakeCalls) note(format string, args ...any) {
 
 func (f *fakeCalls) NewJob() string { return fmt.Sprintf("job-%d", len(f.log)+1) }
 
-func (f *fakeCalls) Start(_ context.Context, id string, c ScriptCall) error {
+func (f *fakeCalls) Start(_ context.Context, id string, c ScriptCall, checkpoint func() context.Context) error {
+	checkpoint()
 	f.note("start %s %s %s %t", id, c.Name, c.Input, c.Wait)
 	return f.startFail
 }

@@ -205,8 +205,10 @@ type Calls interface {
 	// NewJob makes up the id of a job, which is nowhere yet.
 	NewJob() string
 	// Start has a published script of the account run as a job with that id. Wait says that the
-	// run waits for it at once: then it may have ended when Start returns.
-	Start(ctx context.Context, id string, c ScriptCall) error
+	// run waits for it at once: then it may have ended when Start returns. What is stored of it at once is
+	// stored under the context of checkpoint; of one that has ended it may be stored with the next results of
+	// the run.
+	Start(ctx context.Context, id string, c ScriptCall, checkpoint func() context.Context) error
 	// Ended returns how a job came out that the run has started, made under the meter; ok is false
 	// while it has not ended. An error of the job is a *value.Error.
 	Ended(ctx context.Context, id string, m *value.Meter) (result value.Value, ok bool, err error)

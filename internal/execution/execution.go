@@ -111,6 +111,12 @@ type Execution struct {
 	Spec    Spec
 	Pace    engine.Pace
 	Job     *job.Summary // as which it runs; nil before that is known
+	// InCalls is how long it has waited for scripts that it runs, and that ran in its slot: that time is
+	// counted as theirs.
+	InCalls time.Duration
+	// EndedCall takes a job that it has run and that is over, to be stored with the result of that; nil where
+	// it is to be stored at once.
+	EndedCall func(c job.EndedCall)
 	// Observe is called with the results of effects, see engine.Options; may be nil.
 	Observe func(m *vm.Machine, e *vm.Effect, t engine.Result)
 	// MachineOutput is called with what commands put out, see engine.Options; may be nil.

@@ -91,6 +91,7 @@ type Progress struct {
 	History      HistoryPart   // since the last snapshot; without entries where there is none
 	Format       int           // of the snapshot that this is stored with; 0 without one
 	Files        HeldFiles     // that the snapshot refers to
+	Calls        []EndedCall   // since the last part of the journal
 }
 
 // HeldFiles is content of an account's files that a job reads, whatever becomes of the files.
@@ -157,6 +158,7 @@ type Sizes struct {
 type JournalEntry struct {
 	Step    int64 // of the first of them; a job's journal has no two of the same
 	Entries []byte
+	Calls   []EndedCall // that they tell of
 }
 
 // Checkpoint is a part of a journal that is committed in the same transaction as
@@ -189,6 +191,8 @@ type End struct {
 	Record
 	// Delivery is the id under which its end is announced; "" where it is not.
 	Delivery string
+	// Calls are the jobs that it has run since the last part of its journal.
+	Calls []EndedCall
 	// Leftovers says that there may be rows of its attempts to remove.
 	Leftovers bool
 }

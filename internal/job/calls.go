@@ -26,6 +26,13 @@ type Called struct {
 	Most   int // jobs of the account that scripts have started and that have not ended, this one with them; 0 for any number
 }
 
+// EndedCall is a job that a script has run, and that is over, having changed nothing on its way. It is stored
+// together with what tells of it, and is then as if AcceptEnded had stored it.
+type EndedCall struct {
+	Parent ID
+	End    *End
+}
+
 // Child is a job that a script has started.
 type Child struct {
 	Ref         int64
@@ -34,6 +41,15 @@ type Child struct {
 	ProgramName string
 	Created     time.Time
 	Finished    time.Time // zero while it is not
+}
+
+// ChildEnd is how a job came out, as who has started it sees that.
+type ChildEnd struct {
+	State    State
+	Error    []byte // JSON; nil where it has more than AlwaysShownBytes
+	Encoding Encoding
+	Output   int64  // bytes of the result
+	Result   []byte // nil where it has more than was asked for
 }
 
 // Signal is what a job is told while it runs.
@@ -61,6 +77,9 @@ const (
 type Calls interface {
 	// IsChild tells whether a job was started by another one.
 	IsChild(ctx context.Context, a account.ID, parent, child ID) (bool, error)
+	// ChildEnd returns how a job stands that was started by another one, with its result where that has
+	// so many bytes at most. Nothing else that it brought is read. One that was not started so is ErrNotFound.
+	ChildEnd(ctx context.Context, a account.ID, parent, child ID, most int64) (*ChildEnd, error)
 	// Children lists the jobs that one has started, in their order, those after one; 0 for the
 	// first.
 	Children(ctx context.Context, a account.ID, parent ID, after int64, limit int) ([]Child, error)

@@ -59,8 +59,8 @@ type Submissions interface {
 	// ErrCallLimit. A checkpoint of its context is committed with it. An account that is not there is account.ErrNotFound.
 	Accept(ctx context.Context, t *Task, m member.Member, now time.Time) (l Lease, earlier ID, err error)
 	// AcceptEnded stores a new job that has come to its end already, having changed
-	// nothing on its way; of the task only its webhook, what is sent there, and its key
-	// count. It is to the job's record, to what is counted and to who is notified as if it had been accepted
+	// nothing on its way; of the task only its webhook, what is sent there, its key and who has
+	// started it count. A checkpoint of its context is committed with it. It is to the job's record, to what is counted and to who is notified as if it had been accepted
 	// and finished. One that is stored already stays as it is, and is not counted
 	// again: a Log that failed may have brought it there. Keys and errors are as of
 	// Accept.

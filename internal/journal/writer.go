@@ -17,6 +17,8 @@ import (
 const (
 	// MaxPending is how many bytes of results wait for a change to be committed with.
 	MaxPending = 256 << 10
+	// MaxCalls is how many ended calls wait so.
+	MaxCalls = 32
 	// uncounted is how many bytes may wait without being reserved.
 	uncounted = 16 << 10
 )
@@ -30,6 +32,8 @@ type Host interface {
 	StorePart(ctx context.Context, e job.JournalEntry) error
 	// Aside runs something beside the attempt, which ends before it does.
 	Aside(do func())
+	// CallsStored says that calls are committed that were given to AppendCall.
+	CallsStored(list []job.EndedCall)
 	// Yield gives up the leave to compute, before something waits for the disk.
 	Yield()
 }
@@ -48,6 +52,8 @@ type Writer struct {
 	external   bool              // one came from another server: to ask for it again may do something there
 	committed  int               // bytes since the last snapshot
 	pieces     int               // of files that were read since it
+	calls      []job.EndedCall   // that pending tells of, or the effect under way
+	callBytes  int64             // that they hold
 	memory     admit.Reservation // of pending
 	overBudget bool              // there is no memory for more of it
 
@@ -120,7 +126,7 @@ func (w *Writer) Append(r engine.Result) {
 	w.pending = AppendResult(w.pending, r)
 	// It is held twice while it is written. Where there is no memory for it, it is
 	// written before the next effect.
-	bytes := 2 * int64(len(w.pending))
+	bytes := 2*int64(len(w.pending)) + w.callBytes
 	if bytes <= uncounted {
 		bytes = 0
 	}
@@ -142,12 +148,27 @@ func (w *Writer) dropPending() {
 		w.pending = nil
 	}
 	w.pending, w.first, w.external, w.overBudget, w.txStart = w.pending[:0], 0, false, false, 0
+	if len(w.calls) > 0 {
+		w.host.CallsStored(w.calls)
+		w.calls, w.callBytes = nil, 0
+	}
 	w.memory.Release()
 }
 
+// AppendCall takes a job that the effect under way has run, and that is over. It is committed with the result of that
+// effect.
+func (w *Writer) AppendCall(c job.EndedCall) {
+	w.calls = append(w.calls, c)
+	w.callBytes += c.End.Bytes()
+}
+
+// Calls are the jobs that wait to be committed with the results that wait: what commits these by itself, as a snapshot does, is
+// to commit those too.
+func (w *Writer) Calls() []job.EndedCall { return w.calls }
+
 // part returns the results that wait, with one more, sealed, and the step of the first.
 func (w *Writer) part(r engine.Result) (e job.JournalEntry, bytes int, err error) {
-	e.Step = w.first
+	e.Step, e.Calls = w.first, w.calls
 	if e.Step == 0 {
 		e.Step = r.Seq
 	}
@@ -248,14 +269,14 @@ func (w *Writer) BeginEffect() error {
 func (w *Writer) storeProvisional(ctx context.Context) error {
 	all, start := w.pending, w.txStart
 	if start > 0 { // what came before it counts in any case
-		if err := w.store(ctx, w.first, all[:start]); err != nil {
+		if err := w.store(ctx, w.first, all[:start], w.calls); err != nil {
 			return err
 		}
 	}
 	marked := append(appendTransaction(nil, entryProvisional, w.transaction()), all[start:]...)
 	w.provisionals++
 	step := int64(-1<<40) - w.host.Lease().Attempt<<20 - int64(w.provisionals)
-	if err := w.store(ctx, step, marked); err != nil {
+	if err := w.store(ctx, step, marked, nil); err != nil {
 		return err
 	}
 	w.provisional = true
@@ -263,14 +284,14 @@ func (w *Writer) storeProvisional(ctx context.Context) error {
 	return nil
 }
 
-// store commits a part by itself.
-func (w *Writer) store(ctx context.Context, step int64, entries []byte) error {
+// store commits a part by itself, with the calls that it tells of.
+func (w *Writer) store(ctx context.Context, step int64, entries []byte, calls []job.EndedCall) error {
 	w.host.Yield()
 	sealed, err := w.host.SealPart(entries)
 	if err != nil {
 		return err
 	}
-	if err := w.host.StorePart(ctx, job.JournalEntry{Step: step, Entries: sealed}); err != nil {
+	if err := w.host.StorePart(ctx, job.JournalEntry{Step: step, Entries: sealed, Calls: calls}); err != nil {
 		return err
 	}
 	w.committed += len(entries)
@@ -283,7 +304,7 @@ func (w *Writer) Flush(ctx context.Context) error {
 	if len(w.pending) == 0 {
 		return nil
 	}
-	if err := w.store(ctx, w.first, w.pending); err != nil {
+	if err := w.store(ctx, w.first, w.pending, w.calls); err != nil {
 		return err
 	}
 	w.dropPending()
@@ -332,7 +353,7 @@ func (w *Writer) BeforeCommand(ctx context.Context, seq int64) (key string, repe
 		return "", false, err
 	}
 	if !w.begun[seq] {
-		if err := w.store(ctx, begunStep-seq, appendBegun(nil, seq)); err != nil {
+		if err := w.store(ctx, begunStep-seq, appendBegun(nil, seq), nil); err != nil {
 			return "", false, err
 		}
 		if w.begun == nil {
@@ -452,7 +473,7 @@ func (w *Writer) IsFlushed() bool { return len(w.pending) == 0 }
 
 // ShouldFlush reports whether what waits is to be committed before another effect.
 func (w *Writer) ShouldFlush() bool {
-	return len(w.pending) > MaxPending || w.external || w.overBudget
+	return len(w.pending) > MaxPending || w.external || w.overBudget || len(w.calls) >= MaxCalls || w.callBytes > MaxPending
 }
 
 // Truncate drops all of it: a snapshot takes its place. It returns the databases whose

@@ -18,6 +18,7 @@ import (
 
 // memoryHost stores parts in memory, by their steps.
 type memoryHost struct {
+	calls int // that were stored
 	lease job.Lease
 	parts map[int64][]byte
 	fail  error
@@ -35,6 +36,8 @@ func (h *memoryHost) StorePart(_ context.Context, e job.JournalEntry) error {
 	h.parts[e.Step] = e.Entries
 	return nil
 }
+func (h *memoryHost) CallsStored(list []job.EndedCall) { h.calls += len(list) }
+
 func (h *memoryHost) Aside(do func()) { do() }
 func (h *memoryHost) Yield()          {}
 

@@ -29,16 +29,23 @@ const (
 	maxSignalBytes = 4 << 20
 	// calledWait is how long a synchronous call waits for a script that it runs, before it becomes a job.
 	calledWait = 5 * time.Second
+	// smallResult is how many bytes of a result are read before they are counted, and kept of a job that has
+	// ended when it was started.
+	smallResult = worker.CalledResult
 )
 
 // calls are the other jobs as one run reaches them.
 type calls struct {
 	*Service
 	x *execution.Execution
+	// last is the job that was started last, and how it came out: of one that has ended since then, nil of
+	// others.
+	last    job.ID
+	lastEnd *job.ChildEnd
 }
 
 // Calls returns the other jobs as a run reaches them.
-func (s *Service) Calls(x *execution.Execution) engine.Calls { return &calls{s, x} }
+func (s *Service) Calls(x *execution.Execution) engine.Calls { return &calls{Service: s, x: x} }
 
 // mostCalls is how many jobs of an account may be there that scripts have started.
 func (k *calls) mostCalls() int {
@@ -52,7 +59,7 @@ func (k *calls) mostCalls() int {
 func (k *calls) NewJob() string { return k.o.NewID().String() }
 
 // Start implements engine.Calls.
-func (k *calls) Start(ctx context.Context, id string, c engine.ScriptCall) error {
+func (k *calls) Start(ctx context.Context, id string, c engine.ScriptCall, checkpoint func() context.Context) error {
 	child, _ := job.ParseID(id)
 	parent := k.x
 	if parent.Spec.Depth >= maxCallDepth {
@@ -75,7 +82,11 @@ func (k *calls) Start(ctx context.Context, id string, c engine.ScriptCall) error
 	if err != nil {
 		return err
 	}
-	defer x.Close()
+	defer func() {
+		if x != nil {
+			x.Close()
+		}
+	}()
 	program, failure, err := x.Compile(ctx, script.Text)
 	if err != nil {
 		return err
@@ -92,14 +103,18 @@ func (k *calls) Start(ctx context.Context, id string, c engine.ScriptCall) error
 		}
 	}
 	parent.Pace.Yield()
-	err = k.o.Jobs.SubmitCalled(ctx, worker.Submission{
+	submission := worker.Submission{
 		Summary: job.Summary{
 			ID: child, Account: parent.Account.ID, Mode: job.Async, Convention: job.Script, Credential: parent.Job.Credential, KeyID: parent.Job.KeyID, ProgramName: script.Name, Created: spec.Started,
 		},
 		Account: parent.Account, Limits: parent.Limits, Spec: x.Spec, Program: program,
-		Call: k.call(x, &Query{Script: script.Text, Input: c.Input, published: &script}), Called: &job.Called{Parent: parent.ID, Most: k.mostCalls()}, Concurrency: concurrency,
-	})
+		Call: k.call(x, &Query{Script: script.Text, Input: c.Input, published: &script}), Called: &job.Called{Parent: parent.ID, Most: k.mostCalls()}, Concurrency: concurrency, Opened: x,
+	}
+	x = nil // it is the worker's now
+	end, err := k.o.Jobs.SubmitCalled(worker.Called{Submission: submission, Awaited: c.Wait, Checkpoint: checkpoint, Ended: parent.EndedCall})
 	switch {
+	case err == nil:
+		k.noteEnd(child, end)
 	case errors.Is(err, job.ErrCallLimit):
 		return value.Exceeded("calls", int64(k.mostCalls()), "scripts of the account have started %d jobs that have not ended, which is as many as they may have: wait for some first", k.mostCalls())
 	case errors.Is(err, job.ErrBlockedLimit):
@@ -108,6 +123,18 @@ func (k *calls) Start(ctx context.Context, id string, c engine.ScriptCall) error
 		return value.Errorf("quota_exceeded", "the programs of the account's jobs that are not finished may have no more bytes: let some finish first")
 	}
 	return err
+}
+
+// noteEnd keeps how a job came out that has ended already, for who asks for that next; nil where it has not.
+func (k *calls) noteEnd(child job.ID, end *job.End) {
+	k.lastEnd = nil
+	if end == nil {
+		return
+	}
+	k.x.InCalls += end.Ran
+	if len(end.Result) <= smallResult && len(end.Error) <= job.AlwaysShownBytes {
+		k.last, k.lastEnd = child, &job.ChildEnd{State: end.State, Error: end.Error, Encoding: end.Encoding, Output: int64(len(end.Result)), Result: end.Result}
+	}
 }
 
 // calledScript finds the published script that a run calls. One that was sent by somebody without
@@ -154,49 +181,67 @@ func (k *calls) child(ctx context.Context, text string) (job.ID, error) {
 		}
 	}
 	if !ok {
-		return id, value.Errorf(engine.JobNotFound, "WAIT FOR takes a job that this script has started, and whose record is still there")
+		return id, noChild()
 	}
 	return id, nil
 }
 
 // Ended implements engine.Calls.
 func (k *calls) Ended(ctx context.Context, text string, m *value.Meter) (value.Value, bool, error) {
-	id, err := k.child(ctx, text)
-	if err != nil {
+	end, err := k.childEnd(ctx, text, smallResult)
+	if err != nil || !end.State.Finished() {
 		return value.Null, false, err
 	}
-	v, err := k.o.Jobs.ViewWithin(ctx, id, 0)
-	if err != nil || !v.State.Finished() {
-		return value.Null, false, err
-	}
-	switch v.State {
+	switch end.State {
 	case job.Complete:
 	case job.Declined:
 		return value.Null, true, value.Errorf(engine.JobDeclined, "the job ended since somebody declined")
 	case job.Cancelled:
 		return value.Null, true, value.Errorf(engine.JobCancelled, "the job was cancelled")
 	default:
-		return value.Null, true, childError(v.Error)
+		return value.Null, true, childError(end.Error)
 	}
-	if v.Output > int64(m.Text) {
-		return value.Null, true, value.Exceeded("value_size", int64(m.Text), "the result of the job has %d bytes, and a text has %d at most", v.Output, m.Text)
+	if end.Output > int64(m.Text) {
+		return value.Null, true, value.Exceeded("value_size", int64(m.Text), "the result of the job has %d bytes, and a text has %d at most", end.Output, m.Text)
 	}
-	m.Alloc(int(v.Output))
-	if v, err = k.o.Jobs.ViewWithin(ctx, id, v.Bytes); err != nil {
-		return value.Null, false, err
+	m.Alloc(int(end.Output))
+	if end.Output > smallResult {
+		if end, err = k.childEnd(ctx, text, end.Output); err != nil {
+			return value.Null, false, err
+		}
 	}
-	m.WorkBytes(len(v.Result))
+	m.WorkBytes(len(end.Result))
 	switch {
-	case v.Encoding == job.JSONText:
-		result, broken := value.ParseJSON(m, string(v.Result))
+	case end.Encoding == job.JSONText:
+		result, broken := value.ParseJSON(m, string(end.Result))
 		if broken != nil {
 			return value.Null, true, broken
 		}
 		return result, true, nil
-	case utf8.Valid(v.Result):
-		return value.Text(string(v.Result)), true, nil
+	case utf8.Valid(end.Result):
+		return value.Text(string(end.Result)), true, nil
 	}
-	return value.Bytes(v.Result), true, nil
+	return value.Bytes(end.Result), true, nil
+}
+
+// childEnd returns how a job stands that the run has started, with a result of up to so many bytes.
+func (k *calls) childEnd(ctx context.Context, text string, most int64) (*job.ChildEnd, error) {
+	id, ok := job.ParseID(text)
+	if !ok {
+		return nil, noChild()
+	}
+	if k.lastEnd != nil && k.last == id {
+		return k.lastEnd, nil
+	}
+	end, err := k.o.Jobs.ChildEnd(ctx, k.x.Account.ID, k.x.ID, id, most)
+	if errors.Is(err, job.ErrNotFound) {
+		return nil, noChild()
+	}
+	return end, err
+}
+
+func noChild() error {
+	return value.Errorf(engine.JobNotFound, "WAIT FOR takes a job that this script has started, and whose record is still there")
 }
 
 // childError is the error of a job as who has started it sees it.

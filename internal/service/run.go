@@ -81,7 +81,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	} else {
 		record, failure = k.execute(ctx, program)
 	}
-	spent.Count(s.o.Clock().Sub(x.Spec.Started))
+	spent.Count(k.elapsed())
 	ticket.Yield() // what is left to do may wait for the disk
 	if session := x.SessionID(); session != who.Session {
 		a.Session = session
@@ -232,6 +232,11 @@ func (k *syncRun) waitOut(ctx context.Context, until time.Time) bool {
 	return true
 }
 
+// elapsed is how long the call has run, but for what is counted as others'.
+func (k *syncRun) elapsed() time.Duration {
+	return max(k.o.Clock().Sub(k.Spec.Started)-k.InCalls, 0)
+}
+
 // summary is what listings show of the call.
 func (k *syncRun) summary() job.Summary {
 	return job.Summary{
@@ -251,7 +256,7 @@ func (k *syncRun) suspend(ctx context.Context, run *engine.Run, out engine.Outco
 			return k.asked(question), nil
 		}
 	}
-	view, failure, err := k.adopt(ctx, run, out, k.o.Clock().Sub(k.Spec.Started))
+	view, failure, err := k.adopt(ctx, run, out, k.elapsed())
 	switch {
 	case failure != nil:
 		return k.finish(job.Failed, failure)
@@ -280,7 +285,7 @@ func (k *syncRun) finish(state job.State, failure *wire.Error) (result, *wire.Er
 		record = execution.MoveRecord
 	}
 	now := k.o.Clock()
-	r := result{Record: record(k.Spec.Trace, k.summary(), state, now, max(now.Sub(k.Spec.Started), 0), k.machine, failure)}
+	r := result{Record: record(k.Spec.Trace, k.summary(), state, now, k.elapsed(), k.machine, failure)}
 	if k.keeps(&k.query, &r.Record) {
 		r.Call = k.call(k.Execution, &k.query)
 	}

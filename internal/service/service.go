@@ -64,7 +64,8 @@ type Jobs interface {
 	Adopt(ctx context.Context, s worker.Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error)
 	ReserveKey(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error)
 	FindKey(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error)
-	SubmitCalled(ctx context.Context, s worker.Submission) error
+	SubmitCalled(s worker.Called) (*job.End, error)
+	ChildEnd(ctx context.Context, a account.ID, parent, child job.ID, most int64) (*job.ChildEnd, error)
 	IsChild(ctx context.Context, a account.ID, parent, child job.ID) (bool, error)
 	Children(ctx context.Context, a account.ID, parent job.ID, after int64, limit int) ([]job.Child, error)
 	Parent(ctx context.Context, a account.ID, child job.ID) (ref int64, err error)

@@ -499,12 +499,16 @@ func isExpiry(e *vm.Error) bool {
 	return false
 }
 
-// elapsed is how long the job has run, this attempt with it.
+// elapsed is how long the job has run, this attempt with it, but for what is counted as others'.
 func (a *attempt) elapsed() time.Duration {
 	if a.began.IsZero() {
 		return a.ran
 	}
-	return a.ran + time.Since(a.began)
+	own := time.Since(a.began)
+	if a.x != nil {
+		own -= a.x.InCalls
+	}
+	return a.ran + max(own, 0)
 }
 
 // snapshot returns the state to store, sealed, and what there is to show.
@@ -545,6 +549,9 @@ func (a *attempt) snapshot(ctx context.Context, run *engine.Run, suspends bool) 
 	sealed, err := a.seal(sealSnapshot, plain)
 	p := execution.Progress(a.spec.Trace, run.Machine(), a.saved)
 	p.Ran, p.Format, p.Files = a.elapsed(), vm.SnapshotFormat, held
+	if a.journal != nil {
+		p.Calls = a.journal.Calls()
+	}
 	return sealed, p, err
 }
 
@@ -671,6 +678,9 @@ func (a *attempt) newEnd(state job.State, failure *wire.Error) *job.End {
 	e.Cost.Fetches = int64(a.fetches)
 	e.Cost.Fuel += a.engineState.FuelBefore
 	e.History = a.lastHistory()
+	if a.journal != nil {
+		e.Calls = a.journal.Calls()
+	}
 	if a.webhook {
 		e.Delivery = job.DeliveryID(a.job.ID)
 	}

@@ -20,7 +20,10 @@ func (a *attempt) newRun(j engine.Journal) *engine.Run {
 	if a.history != nil {
 		a.x.Observe = a.history.Observe
 	}
-	a.x.MachineOutput, a.x.Job = a.machineOutput, a.job
+	a.x.MachineOutput, a.x.Job, a.x.EndedCall = a.machineOutput, a.job, nil
+	if j != nil {
+		a.x.EndedCall = a.journal.AppendCall
+	}
 	return a.x.Run(a.machine, a.engineState, j)
 }
 

@@ -10,6 +10,7 @@ import (
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/record"
+	"ql/lang/vm"
 )
 
 // A job that can begin at once runs inline, in its submitter's goroutine and before it is
@@ -100,33 +101,47 @@ func (a *attempt) runInline(releaseSlot func()) (end *job.End, err error) {
 			err = a.w.o.Guard.Report("job", p)
 		}
 	}()
-	w := a.w
-	ctx := w.ctx
-	ticket := w.admitInline(ctx, a.ask())
+	ticket := a.w.admitInline(a.w.ctx, a.ask())
 	if ticket == nil {
 		return nil, errNotAccepted
 	}
 	defer ticket.Release()
+	end, err = a.runAhead(ticket, 0)
+	ticket.Release()
+	if err == nil {
+		releaseSlot() // nothing is left to do but to wait for the disk
+	}
+	return end, err
+}
+
+// runAhead runs a job, to its end or to errNotAccepted. It has so many bytes to do that with; 0 for all that
+// its limits allow.
+func (a *attempt) runAhead(p engine.Pace, bytes int64) (end *job.End, err error) {
+	w := a.w
+	ctx := w.ctx
 	a.enter(phaseInline)
 	began := time.Now()
 	a.began = began
 	if a.x == nil {
-		if a.x, err = w.o.Host.Open(ctx, a.lease.ID, a.account, a.limits, a.spec, ticket); err != nil {
+		if a.x, err = w.o.Host.Open(ctx, a.lease.ID, a.account, a.limits, a.spec, p); err != nil {
 			return nil, err
 		}
 	}
-	pace := &inlinePace{Ticket: ticket, until: began.Add(w.o.InlineTime)}
+	pace := &inlinePace{Pace: p, until: began.Add(w.o.InlineTime)}
 	a.x.Pace = pace
 	a.machine = a.x.Machine(ctx, a.program)
+	if bytes > 0 {
+		a.machine.Confine(bytes)
+	}
 	a.journal = newAttemptJournal(a)
 	run := a.newRun(a.journal)
 	out, err := run.Continue(ctx)
 	a.fetches = run.State().Fetches
-	ticket.Release()
+	p.Yield()
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case pace.over: // the computation is begun again: it has left nothing
+	case pace.over || isConfined(out): // the computation is begun again: it has left nothing
 		a.machine.Release()
 		a.journal.Release()
 		a.machine, a.journal = nil, nil
@@ -136,10 +151,14 @@ func (a *attempt) runInline(releaseSlot func()) (end *job.End, err error) {
 		a.engineState, a.ran = run.State(), time.Since(began)
 		return nil, errNotAccepted
 	}
+	a.machine.Unconfine()
 	state, failure := a.outcome(out, err)
-	end = a.newEnd(state, failure)
-	releaseSlot() // nothing is left to do but to wait for the disk
-	return end, nil
+	return a.newEnd(state, failure), nil
+}
+
+// isConfined tells whether a run needed more memory than was at hand.
+func isConfined(out engine.Outcome) bool {
+	return out.Status == engine.Failed && out.Err.Limit != nil && out.Err.Limit.Name == vm.Confined
 }
 
 // admitInline returns a ticket that can be had soon; nil where none can.
@@ -155,7 +174,7 @@ func (w *Worker) admitInline(ctx context.Context, ask admit.Request) *admit.Tick
 
 // inlinePace is that of an inline run, which is over after a while.
 type inlinePace struct {
-	*admit.Ticket
+	engine.Pace
 	until time.Time
 	over  bool
 }
@@ -166,5 +185,5 @@ func (p *inlinePace) Turn(ctx context.Context) error {
 		p.over = true
 		return errNotAccepted
 	}
-	return p.Ticket.Turn(ctx)
+	return p.Pace.Turn(ctx)
 }

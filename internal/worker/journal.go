@@ -7,6 +7,7 @@ import (
 	"ql/internal/engine"
 	"ql/internal/job"
 	"ql/internal/journal"
+	"ql/lang/bytecode"
 )
 
 // attemptJournal is the journal of an attempt, and what is decided before its effects:
@@ -75,7 +76,7 @@ func (j *attemptJournal) BeforeEffect(ctx context.Context, r *engine.Run) error 
 		if err := a.saveSnapshot(ctx, r); err != nil {
 			return err
 		}
-	case j.ShouldFlush(), a.live.isRequested(), effect.Outside:
+	case j.ShouldFlush(), a.live.isRequested(), effect.Outside, len(j.Calls()) > 0 && !effect.Instant && !isCall(r.Machine().Effect().Kind):
 		if err := j.Flush(ctx); err != nil {
 			return err
 		}
@@ -87,6 +88,12 @@ func (j *attemptJournal) BeforeEffect(ctx context.Context, r *engine.Run) error 
 		a.live.publish(a.spec.Trace, r.Machine(), true)
 	}
 	return nil
+}
+
+// isCall tells whether an effect is a part of RUN SCRIPT. Jobs that are over wait to be stored until another one comes
+// that is not: a database that keeps a part of the journal as its receipt does not keep those.
+func isCall(e bytecode.Effect) bool {
+	return e == bytecode.EffectCallScript || e == bytecode.EffectWaitJob
 }
 
 // publish lets others see what the job has done, where they want to and all of it is
@@ -114,6 +121,13 @@ func (a *attempt) SealPart(plain []byte) ([]byte, error) { return a.seal(sealJou
 // StorePart implements journal.Host.
 func (a *attempt) StorePart(ctx context.Context, e job.JournalEntry) error {
 	return a.w.o.Queue.AppendJournal(ctx, a.lease, e)
+}
+
+// CallsStored implements journal.Host.
+func (a *attempt) CallsStored(list []job.EndedCall) {
+	for i := range list {
+		a.w.o.OnEnded(list[i].End.State, list[i].End.Ran)
+	}
 }
 
 // Aside implements journal.Host.

@@ -81,6 +81,7 @@ type Machine struct {
 	tx      int // 1 + frames below the open TRANSACTION, 0 without one
 
 	limits     Limits
+	confined   confinement
 	input      value.Walker // which New weighs the input with
 	trace      trace
 	traceFirst int64
@@ -183,7 +184,10 @@ var pool = sync.Pool{New: func() any {
 	m := &Machine{stack: make([]value.Value, window+64)}
 	m.meter.Measure = m.measure
 	m.meter.Check = m.check
-	m.host.Measure = func() int64 { return m.live(nil) }
+	m.host.Measure = func() int64 {
+		m.confined.check()
+		return m.live(nil)
+	}
 	return m
 }}
 
@@ -604,7 +608,10 @@ func (m *Machine) Meter() *value.Meter {
 }
 
 // measure returns the bytes of all live values, charging for the walk.
-func (m *Machine) measure() int64 { return m.live(&m.meter) }
+func (m *Machine) measure() int64 {
+	m.confined.check()
+	return m.live(&m.meter)
+}
 
 // clearDead clears the registers that are not in use: so that what they held
 // can be collected, and so that a machine that continues

@@ -431,14 +431,14 @@ func (m *Machine) emit(args []value.Value, line bool) *value.Error {
 func (m *Machine) truncateOutput(n int) {
 	if len(m.out) > m.limits.Output {
 		m.out = m.out[:n]
-		panic(&value.LimitError{Name: "output", Max: int64(m.limits.Output)})
+		panic(m.outputLimit())
 	}
 }
 
 // checkOutput checks that n more bytes may be emitted.
 func (m *Machine) checkOutput(n int) {
 	if n > m.limits.Output-len(m.out) {
-		panic(&value.LimitError{Name: "output", Max: int64(m.limits.Output)})
+		panic(m.outputLimit())
 	}
 }
 

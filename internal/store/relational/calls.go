@@ -26,6 +26,28 @@ func (t tx) storeCall(a account.ID, seq int64, c *job.Called, ended bool) error 
 	return err
 }
 
+// storeEndedCall notes who has started a job that is over.
+func (t tx) storeEndedCall(e *job.End, c *job.Called) error {
+	if c == nil {
+		return nil
+	}
+	seq, err := t.number("SELECT seq FROM jobs WHERE id = ?", t.conn.IDs.place(e.ID))
+	if err != nil {
+		return err
+	}
+	return t.storeCall(e.Account, seq, c, true)
+}
+
+// storeEndedCalls stores jobs that one has run, and that are over.
+func (t tx) storeEndedCalls(list []job.EndedCall) error {
+	for i := range list {
+		if err := t.insertEnded(&job.Task{Called: &job.Called{Parent: list[i].Parent}}, list[i].End); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func number(b bool) int64 {
 	if b {
 		return 1
@@ -102,6 +124,33 @@ func (q Queue) IsChild(ctx context.Context, a account.ID, parent, child job.ID) 
 		return err
 	})
 	return is, err
+}
+
+// ChildEnd implements job.Calls.
+func (q Queue) ChildEnd(ctx context.Context, a account.ID, parent, child job.ID, most int64) (end *job.ChildEnd, err error) {
+	err = q.store.read(ctx, func(t tx) error {
+		end = nil
+		matches := true
+		_, err := t.one(`SELECT j.state, CASE WHEN length(j.error) <= ? THEN j.error END, j.encoding, coalesce(length(j.result), 0),
+			CASE WHEN j.finished IS NOT NULL AND length(j.result) <= ? THEN j.result END, j.checksum
+			FROM jobs j JOIN job_calls c ON c.child = j.seq WHERE j.id = ? AND c.account = ? AND c.parent = ?`, func(r row) {
+			end = &job.ChildEnd{State: job.State(r.text(0)), Error: r.bytes(1), Encoding: job.Encoding(r.text(2)), Output: r.int(3), Result: r.bytes(4)}
+			matches = r.null(4) || r.matches(5, end.Result)
+		}, job.AlwaysShownBytes, most, t.conn.IDs.place(child), int64(a), t.conn.IDs.place(parent))
+		switch {
+		case err != nil:
+			return err
+		case end == nil:
+			return job.ErrNotFound
+		case !matches:
+			return damagedResult(child)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return end, nil
 }
 
 // Children implements job.Calls.

@@ -3,7 +3,6 @@ package relational
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
 	"strconv"
@@ -66,7 +65,7 @@ func readRecord(r row) (job.Record, error) {
 		Ran:          time.Duration(r.int(17)) * time.Microsecond,
 	}
 	if !r.matches(18, record.Result) {
-		return record, fmt.Errorf("the result of the job %s has changed in the store since it was written: the disk is damaged", record.ID)
+		return record, damagedResult(record.ID)
 	}
 	return record, nil
 }

@@ -57,39 +57,47 @@ func (q Queue) Accept(ctx context.Context, task *job.Task, m member.Member, now 
 
 // AcceptEnded implements job.Submissions.
 func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (earlier job.ID, err error) {
-	err = q.store.write(ctx, func(t tx) (err error) {
+	_, err = q.store.change(ctx, func(t tx) (done bool, err error) {
 		if task.Key != nil {
 			if earlier, err = t.reserve(e.Account, *task.Key, e.ID, e.Created); err != nil || earlier != (job.ID{}) {
-				return err
+				return true, err
 			}
 		}
-		source, err := t.keepSource(e.Account, e.Call.Source, 1, e.Created)
-		if err != nil {
-			return err
-		}
-		values := make(valuesOf, 0, insertParams+2)
-		values.record(&e.Record, source, t.conn.IDs)
-		values.optionalText(task.Webhook)
-		values.bool(task.WebhookTrace)
-		stored, err := t.conn.Conn.ExecValues(t.ctx, insertEnded, values)
-		if err != nil {
-			return err
-		}
-		if err := t.setErrorCode(e.ID, e.Error); err != nil {
-			return err
-		}
-		if stored == 0 { // it was stored and counted, from the intake
-			return t.releaseSource(e.Account, source, 1)
-		}
-		if err := t.countAcceptedEnded(e.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
-			return err
-		}
-		if !task.WebhookEvents.Has(job.EventFinished) {
-			return nil
-		}
-		return t.enqueueDelivery(job.Lease{ID: e.ID, Account: e.Account}, task.Webhook, e.Delivery, e.Finished)
+		return true, t.insertEnded(task, e)
 	})
 	return earlier, orphaned(err)
+}
+
+// insertEnded stores a job that is over, and counts it, unless it is stored already.
+func (t tx) insertEnded(task *job.Task, e *job.End) error {
+	source, err := t.keepSource(e.Account, e.Call.Source, 1, e.Created)
+	if err != nil {
+		return err
+	}
+	values := make(valuesOf, 0, insertParams+2)
+	values.record(&e.Record, source, t.conn.IDs)
+	values.optionalText(task.Webhook)
+	values.bool(task.WebhookTrace)
+	stored, err := t.conn.Conn.ExecValues(t.ctx, insertEnded, values)
+	if err != nil {
+		return err
+	}
+	if err := t.setErrorCode(e.ID, e.Error); err != nil {
+		return err
+	}
+	if stored == 0 { // it was stored and counted, from the intake
+		return t.releaseSource(e.Account, source, 1)
+	}
+	if err := t.countAcceptedEnded(e.Account, e.Finished, e.Ran, e.Bytes()); err != nil {
+		return err
+	}
+	if err := t.storeEndedCall(e, task.Called); err != nil {
+		return err
+	}
+	if !task.WebhookEvents.Has(job.EventFinished) {
+		return nil
+	}
+	return t.enqueueDelivery(job.Lease{ID: e.ID, Account: e.Account}, task.Webhook, e.Delivery, e.Finished)
 }
 
 const insertEnded = "INSERT INTO jobs (" + insertColumns + ", webhook, webhook_trace, attempt) VALUES (" + insertBare + ", ?, ?, 1)" + insertEnd

@@ -108,6 +108,9 @@ func (s *Store) change(ctx context.Context, do func(tx) (bool, error)) (done boo
 // appendJournal stores a part of the journal of a job that has crashed so often. The results
 // of steps, which count from 1 on, say that it got on since.
 func (t tx) appendJournal(seq int64, e job.JournalEntry, crashes int64) error {
+	if err := t.storeEndedCalls(e.Calls); err != nil {
+		return err
+	}
 	_, err := t.exec("INSERT INTO job_journal (job, step, entries) VALUES (?, ?, ?)", seq, e.Step, e.Entries)
 	if err == nil && crashes > 0 && e.Step > 0 {
 		_, err = t.exec("UPDATE jobs SET crashes = 0 WHERE seq = ?", seq)
@@ -167,6 +170,9 @@ func (q Queue) SaveSnapshot(ctx context.Context, l job.Lease, snapshot []byte, p
 }
 
 func (t tx) saveSnapshot(seq int64, snapshot []byte, p job.Progress) error {
+	if err := t.storeEndedCalls(p.Calls); err != nil {
+		return err
+	}
 	if _, err := t.exec(`INSERT INTO job_snapshots (job, trace_dropped, response, trace, snapshot) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (job) DO UPDATE SET trace_dropped = excluded.trace_dropped, response = excluded.response, trace = excluded.trace, snapshot = excluded.snapshot`,
 		seq, p.TraceDropped, p.Response, p.Trace, snapshot); err != nil {
@@ -337,6 +343,9 @@ func (t tx) finish(l job.Lease, e *job.End) error {
 		e.Ran.Microseconds(), e.Cost.Fuel, e.Cost.Memory, e.Cost.Fetches, e.History.Part, e.History.Part != nil, l.Seq, l.Attempt)
 	if err != nil || !found {
 		return leaseLostUnless(err)
+	}
+	if err := t.storeEndedCalls(e.Calls); err != nil {
+		return err
 	}
 	if err := t.setErrorCode(l.ID, e.Error); err != nil {
 		return err

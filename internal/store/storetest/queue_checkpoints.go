@@ -37,6 +37,7 @@ func changes(t *testing.T, s Stores, a account.ID) map[string]change {
 	var row sessions.Row
 	file := files.Node{Path: "/file", Modified: noon}
 	child, parent, told := task(a, 500), task(a, 499).ID, running(t, s, a, 498)
+	over := task(a, 600)
 	var left job.Signal
 	leave := func(ctx context.Context) error {
 		_, err := s.Queue.Signal(ctx, a, told.ID, &left)
@@ -95,6 +96,21 @@ func changes(t *testing.T, s Stores, a account.ID) map[string]change {
 			},
 			do: func(ctx context.Context) (bool, error) {
 				_, _, err := s.Queue.Accept(ctx, child, node(t, s), claimTime)
+				return true, err
+			},
+			look: func() any {
+				list, err := s.Queue.Children(ctx, a, parent, 0, 100)
+				must(t, err)
+				return list
+			},
+		},
+		"AcceptEnded": {
+			prepare: func() {
+				over = task(a, int(over.Created.Sub(noon)/time.Second)+1)
+				over.Called = &job.Called{Parent: parent}
+			},
+			do: func(ctx context.Context) (bool, error) {
+				_, err := s.Queue.AcceptEnded(ctx, over, end(over, job.Complete))
 				return true, err
 			},
 			look: func() any {

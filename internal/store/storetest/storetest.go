@@ -173,6 +173,8 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"queue/answers":             testQueueAnswers,
 		"queue/race of answers":     testQueueAnswerRace,
 		"calls/rows":                testScriptCalls,
+		"calls/ended":               testEndedCalls,
+		"calls/child end":           testChildEnd,
 		"calls/awaited":             testAwaitedJobs,
 		"calls/tree":                testStoppedTree,
 		"calls/race":                testCallRace,
