@@ -3,11 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -118,19 +114,11 @@ func runToEnd(c *load.Caller, s *load.Service, script string) error {
 // publish publishes a script of the account.
 func publish(ctx context.Context, s *load.Service, script *calledScript) error {
 	body, _ := json.Marshal(map[string]string{"text": script.text}) // of texts alone, which never fails
-	r, err := http.NewRequestWithContext(ctx, http.MethodPut, "http://"+s.Address+"/v1/scripts/"+script.name, strings.NewReader(string(body)))
+	c, err := load.Dial(ctx, s.Address)
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.SetBasicAuth(s.Password.Username, s.Password.Password)
-	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	said, err := io.ReadAll(a.Body)
-	if err = errors.Join(err, a.Body.Close()); err == nil && a.StatusCode/100 != 2 {
-		err = fmt.Errorf("the script %s was not published: %d %s", script.name, a.StatusCode, said)
-	}
+	defer c.Close()
+	_, err = c.Ask(load.Put(s.Address, "/v1/scripts/"+script.name, "application/json", string(body), s.Password))
 	return err
 }

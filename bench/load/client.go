@@ -8,6 +8,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -139,6 +140,12 @@ func (c *Caller) head() (int, error) {
 // Post returns a request as it goes over the wire.
 func Post(host, path, kind, body string) []byte {
 	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", path, host, kind, len(body), body)
+}
+
+// Put returns a request as it goes over the wire, of somebody who is known by a password.
+func Put(host, path, kind, body string, by Credentials) []byte {
+	return fmt.Appendf(nil, "PUT %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Basic %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+		path, host, base64.StdEncoding.EncodeToString([]byte(by.Username+":"+by.Password)), kind, len(body), body)
 }
 
 // Get returns a request as it goes over the wire, with further lines of its head.
