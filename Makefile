@@ -191,6 +191,12 @@ bench-site: ## measure pages and files of sites beside nginx and PHP (arguments:
 	-php -m | grep -q pdo_sqlite || tools/need pdo_sqlite php8.2-sqlite3
 	go run ./bench/site $(BENCH)
 
+# Held to 2.5 GiB of data, as a small node is.
+.PHONY: bench-machines
+bench-machines: ## measure a neighbour's calls beside hostile modules (arguments: BENCH="…")
+	go build -o bin/bench-machines ./bench/machines
+	ulimit -d 2621440; GOMEMLIMIT=1920MiB bin/bench-machines $(BENCH)
+
 .PHONY: bench-pairs
 bench-pairs: ## measure another build beside this one (arguments: BENCH="-before PATH")
 	go run ./bench/pairs $(BENCH)

@@ -110,7 +110,10 @@ func (c *Caller) head() (int, error) {
 		return 0, err
 	}
 	if !bytes.HasPrefix(status, []byte("HTTP/1.1 20")) {
-		return 0, fmt.Errorf("the answer is %s", strings.TrimSpace(string(status)))
+		refused := strings.TrimSpace(string(status))
+		rest, _ := c.in.Peek(c.in.Buffered()) // what came with it, which mostly is all
+		_, body, _ := bytes.Cut(rest, []byte("\r\n\r\n"))
+		return 0, fmt.Errorf("the answer is %s %.300s", refused, body)
 	}
 	const unknown = -2
 	length := unknown

@@ -91,6 +91,8 @@ type Options struct {
 	Program string
 	// Serve are further flags of ql serve.
 	Serve []string
+	// Others is how many accounts of the plan standard a service has besides its own.
+	Others int
 }
 
 // command returns a process of ql, or of what else kind says.

@@ -21,7 +21,8 @@ type Service struct {
 	*Server
 	Data     string // its folder
 	Password Credentials
-	Key      Credentials // whose password is the API key
+	Key      Credentials   // whose password is the API key
+	Others   []Credentials // of the further accounts
 
 	options Options
 }
@@ -40,28 +41,45 @@ func StartService(ctx context.Context, o Options) (*Service, error) {
 }
 
 func (s *Service) start(ctx context.Context, o Options) error {
-	const username, password = "bench", "correct horse battery staple"
-	// Unlimited has no rates: what is measured is the service, not its refusals.
-	create, err := o.command(ctx, asQL, "", "account", "create", "--json",
-		"--data", s.Data, "--username", username, "--plan", "unlimited", "--password-stdin")
+	key, err := s.create(ctx, o, "bench", "unlimited")
 	if err != nil {
 		return err
+	}
+	s.Password, s.Key = Credentials{"bench", password}, key
+	for i := range o.Others {
+		name := fmt.Sprint("other", i)
+		if _, err := s.create(ctx, o, name, "standard"); err != nil {
+			return err
+		}
+		s.Others = append(s.Others, Credentials{name, password})
+	}
+	serve := []string{"serve", "--json", "--data", s.Data, "--listen", "127.0.0.1:0", "--metrics-listen", "localhost:0"}
+	s.Server, err = Start(ctx, o, asQL, "ql", append(serve, o.Serve...)...)
+	return err
+}
+
+const password = "correct horse battery staple"
+
+// create makes an account, and returns its key. The plan unlimited has no rates: what is measured is the
+// service, not its refusals.
+func (s *Service) create(ctx context.Context, o Options, username, plan string) (Credentials, error) {
+	create, err := o.command(ctx, asQL, "", "account", "create", "--json",
+		"--data", s.Data, "--username", username, "--plan", plan, "--password-stdin")
+	if err != nil {
+		return Credentials{}, err
 	}
 	create.Stdin, create.Stderr = strings.NewReader(password), o.Stderr
 	said, err := create.Output()
 	if err != nil {
-		return fmt.Errorf("account create: %w", err)
+		return Credentials{}, fmt.Errorf("account create: %w", err)
 	}
 	var made struct {
 		Key string `json:"api_key"`
 	}
 	if err := json.Unmarshal(said, &made); err != nil {
-		return fmt.Errorf("account create: %w", err)
+		return Credentials{}, fmt.Errorf("account create: %w", err)
 	}
-	s.Password, s.Key = Credentials{username, password}, Credentials{username, made.Key}
-	serve := []string{"serve", "--json", "--data", s.Data, "--listen", "127.0.0.1:0", "--metrics-listen", "localhost:0"}
-	s.Server, err = Start(ctx, o, asQL, "ql", append(serve, o.Serve...)...)
-	return err
+	return Credentials{username, made.Key}, nil
 }
 
 // Push deploys a folder as the account's site.

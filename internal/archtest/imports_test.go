@@ -245,6 +245,7 @@ var layers = []layer{
 	{pkg: "bench/http", imports: []string{"bench/load", "internal/telemetry"}},
 	{pkg: "bench/site", imports: []string{"bench/load"}},
 	{pkg: "bench/pairs", imports: []string{"bench/load"}},
+	{pkg: "bench/machines", imports: []string{"bench/load", "internal/resource/machines/wasmtest"}},
 	{
 		pkg:     "bench/resources",
 		imports: []string{"bench/load", "internal/account", "internal/engine", "internal/resource/databases", "internal/resource/databases/transfer", "internal/sqlite", "lang", "lang/bytecode", "lang/vm"},

@@ -110,6 +110,10 @@ type label struct {
 	base, results int
 }
 
+// leaving is how many instructions one is paid for like that leaves the module for wazero's own code: to
+// grow memory or a table, or to name a function.
+const leaving = 256
+
 // The width of numbers that are put in later.
 const (
 	costWidth  = 4
@@ -428,6 +432,8 @@ func (w *rewriter) instruction(in *reader) {
 		b.out = append(b.out, op, 0)
 		if op == opMemorySize {
 			b.move(1)
+		} else {
+			b.labels[len(b.labels)-1].ops += leaving
 		}
 		b.values += 2
 		b.weight += 96
@@ -456,6 +462,7 @@ func (w *rewriter) instruction(in *reader) {
 		b.weight += 16
 	case op == opRefFunc:
 		b.out = appendU32(append(b.out, op), w.function(in))
+		b.labels[len(b.labels)-1].ops += leaving
 		b.move(1)
 		b.values++
 		b.weight += 96
@@ -619,6 +626,7 @@ func (w *rewriter) bulk(in *reader) {
 	case bulkMemoryInit, bulkMemoryCopy, bulkMemoryFill, bulkTableInit, bulkTableCopy, bulkTableFill:
 		b.move(-3)
 	case bulkTableGrow:
+		b.labels[len(b.labels)-1].ops += leaving
 		b.move(-1)
 	case bulkTableSize:
 		b.move(1)

@@ -65,6 +65,12 @@ type processKey struct{}
 
 func processOf(ctx context.Context) *process { return ctx.Value(processKey{}).(*process) }
 
+// end ends the module at once, within a call of wazero's.
+func (p *process) end(cause error) {
+	p.stopped, p.cause = true, cause
+	panic(sys.NewExitError(stoppedCode))
+}
+
 // turn lets others have theirs, and ends the module where its time is over.
 func (p *process) turn(ctx context.Context) {
 	if err := engine.Turn(ctx); err != nil {
@@ -139,15 +145,23 @@ func (p *process) print(stderr bool, b []byte) {
 
 // linear is a module's memory.
 type linear struct {
-	p *process
-	b []byte
+	ctx context.Context
+	p   *process
+	b   []byte
 }
+
+// pieceCopied is how much is copied between looks at the clock.
+const pieceCopied = 1 << 20
 
 // Reallocate implements experimental.LinearMemory.
 func (l *linear) Reallocate(size uint64) []byte {
 	if size <= uint64(cap(l.b)) {
 		l.b = l.b[:size]
 		return l.b
+	}
+	// To ask for memory is a call of the host like others, and to copy it may take long.
+	if err := l.p.try(func() { l.p.turnIfDue(l.ctx) }); err != nil {
+		l.p.end(err)
 	}
 	old := int64(cap(l.b))
 	// Twice as much, so that not every step copies, or just enough where that is too much.
@@ -158,7 +172,16 @@ func (l *linear) Reallocate(size uint64) []byte {
 		}
 		l.p.held += want - old
 		grown := make([]byte, size, want)
-		copy(grown, l.b)
+		if err := l.p.try(func() {
+			for at := 0; at < len(l.b); at += pieceCopied {
+				copy(grown[at:], l.b[at:min(at+pieceCopied, len(l.b))])
+				l.p.turnIfDue(l.ctx)
+			}
+		}); err != nil {
+			l.p.held -= want - old
+			l.p.reservation.Shrink(want)
+			l.p.end(err)
+		}
 		l.b = grown
 		l.p.reservation.Shrink(old)
 		return l.b
@@ -215,7 +238,7 @@ func (p *process) run(ctx context.Context, r wazero.Runtime, m *module) (engine.
 	first := int64(m.plan.pages) * page
 	allocate := experimental.MemoryAllocatorFunc(func(uint64, uint64) experimental.LinearMemory {
 		p.held += first
-		return &linear{p: p, b: firstMemory(int(m.plan.pages))}
+		return &linear{ctx: ctx, p: p, b: firstMemory(int(m.plan.pages))}
 	})
 	if err := engine.Turn(ctx); err != nil {
 		return engine.MachineResult{}, err

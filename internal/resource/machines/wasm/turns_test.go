@@ -114,3 +114,65 @@ func TestCacheBound(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// counted counts the turns of a run.
+type counted struct{ turns int }
+
+func (c *counted) Turn(ctx context.Context) error { c.turns++; return ctx.Err() }
+func (c *counted) Yield()                         {}
+
+// TestLeavingTakesTurns: what leaves a module for wazero's own code is paid for like the many
+// instructions that it costs, so that a module which does nothing else has as many turns.
+func TestLeavingTakesTurns(t *testing.T) {
+	w := newWorld(t)
+	const rounds = 20_000
+	for name, body := range map[string][]byte{
+		"grow by nothing": join(i32(0), op(opMemoryGrow, 0, opDrop)),
+		"grow too much":   join(i32(60_000), op(opMemoryGrow, 0, opDrop)),
+		"grow a table":    join(op(opRefNull, typeFunc), i32(0), op(prefixBulk, bulkTableGrow, 0, opDrop)),
+		"name a function": op(opRefFunc, 0, opDrop),
+	} {
+		g := withMemory(1)
+		g.tables = [][]byte{op(typeFunc, 0, 1)}
+		g.addFunc(g.addType(nil, nil), nil)
+		g.elements = [][]byte{join(op(3, 0), num(1), num(0))}
+		w.put("/m.wasm", g.main(1, op(opLoop, typeEmpty), body, op(opLocalGet, 0), i32(1), op(0x6a, opLocalTee, 0), i32(rounds), op(0x48, opBrIf, 0, opEnd)).bytes())
+		pace := &counted{}
+		got, err := w.runner.Run(engine.WithPace(t.Context(), pace), w.use(machines.WASM{Module: "/m.wasm"}), engine.MachineRun{Command: engine.MachineCommand{Text: "m"}, Most: 100})
+		if err != nil || got.Code != 0 {
+			t.Fatalf("%s: %d %s, %v", name, got.Code, got.Stderr, err)
+		}
+		if least := rounds * leaving / fuelPerTurn; pace.turns < least {
+			t.Errorf("%s: %d turns, and at least %d are due", name, pace.turns, least)
+		}
+	}
+}
+
+// TestGrowingIsStopped: a module that only grows, and copies what it has, ends with its run, and nothing
+// of it is held.
+func TestGrowingIsStopped(t *testing.T) {
+	w := newWorld(t)
+	w.put("/m.wasm", withMemory(1).main(0, loop(i32(1), op(opMemoryGrow, 0, opDrop))).bytes())
+	for turns := range 12 {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := w.runner.Run(engine.WithPace(ctx, &stopping{cancel, 3 + turns}), w.use(machines.WASM{Module: "/m.wasm"}), engine.MachineRun{Command: engine.MachineCommand{Text: "m"}, Most: 100})
+		cancel()
+		if s := w.ledger.Stats(); !errors.Is(err, context.Canceled) || s.Held != 0 {
+			t.Errorf("%v, and %d bytes are held", err, s.Held)
+		}
+	}
+}
+
+// stopping cancels a run after so many turns.
+type stopping struct {
+	cancel context.CancelFunc
+	left   int
+}
+
+func (s *stopping) Turn(ctx context.Context) error {
+	if s.left--; s.left <= 0 {
+		s.cancel()
+	}
+	return ctx.Err()
+}
+func (s *stopping) Yield() {}

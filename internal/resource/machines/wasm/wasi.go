@@ -150,10 +150,7 @@ func guarded(do func(context.Context, api.Module, []uint64)) api.GoModuleFunc {
 			switch r := recover().(type) {
 			case nil:
 			case stop:
-				p := processOf(ctx)
-				p.stopped = true
-				p.cause = r.cause
-				panic(sys.NewExitError(stoppedCode))
+				processOf(ctx).end(r.cause)
 			default:
 				panic(r)
 			}
