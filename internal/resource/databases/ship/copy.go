@@ -100,6 +100,7 @@ func (o *Origin) fetch(ctx context.Context, d Database, path string) (err error)
 				return err
 			}
 			at = p.Last
+			o.gather(d.Name, p)
 		}
 	}
 	return f.Truncate(d.Size * pageSize)

@@ -2,6 +2,7 @@ package ship
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 )
@@ -9,13 +10,81 @@ import (
 const (
 	// mergeFrom is how many bytes, or changes, the log gathers before they are merged into the blobs.
 	mergeFrom        = 4 << 20
-	mergeFromChanges = 1000
+	mergeFromChanges = 256
 	// mergePages is how many pages are merged at a time: they are held meanwhile.
 	mergePages = 2048
 	// maxMerged is how many parts in blobs a database has at most: of each some pages are held while
 	// they are merged into one.
 	maxMerged = 8
 )
+
+// merge is a database that is to be merged.
+type merge struct {
+	origin *Origin
+	name   string
+}
+
+// gather counts what the log has got, and has it merged where that is enough.
+func (o *Origin) gather(name string, p *Part) {
+	if p.Content == nil {
+		return
+	}
+	o.mu.Lock()
+	g := o.gathered[name]
+	g.changes++
+	g.bytes += int64(len(p.Content))
+	enough := g.enough()
+	if enough {
+		delete(o.gathered, name)
+	} else {
+		o.gathered[name] = g
+	}
+	o.mu.Unlock()
+	if enough {
+		o.s.request(merge{o, name})
+	}
+}
+
+// request has a database merged soon.
+func (s *Shipper) request(m merge) {
+	s.mu.Lock()
+	s.pending[m] = true
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next returns a database that is to be merged.
+func (s *Shipper) next() (m merge, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for m := range s.pending {
+		delete(s.pending, m)
+		return m, true
+	}
+	return m, false
+}
+
+// Run merges what the logs of databases gather, one after the other, until the context ends. It is the
+// caller's to have it run again.
+func (s *Shipper) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		m, ok := s.next()
+		if !ok {
+			select {
+			case <-s.wake:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		// Where it fails, what comes next has it merged.
+		if err := m.origin.Merge(ctx, m.name, false); err != nil && ctx.Err() == nil && !errors.Is(err, ErrNotHome) && !errors.Is(err, ErrNotNext) {
+			s.o.Failed(err)
+		}
+	}
+}
 
 // Merge merges what the log has gathered of a database into the blobs, where it is enough, or all of it.
 func (o *Origin) Merge(ctx context.Context, name string, all bool) error {
@@ -31,7 +100,7 @@ func (o *Origin) Merge(ctx context.Context, name string, all bool) error {
 		switch {
 		case len(merged) > maxMerged || grown(merged):
 			err = o.mergeMerged(ctx, h, name, merged)
-		case gathered.changes > 0 && (all || gathered.bytes >= mergeFrom || gathered.changes >= mergeFromChanges):
+		case gathered.changes > 0 && (all || gathered.enough()):
 			err = o.mergeGathered(ctx, h, name, gathered.after)
 		default:
 			return nil
@@ -47,6 +116,9 @@ type gathered struct {
 	after          int64 // the last change before them
 	changes, bytes int64
 }
+
+// enough says that they are to be merged.
+func (g gathered) enough() bool { return g.bytes >= mergeFrom || g.changes >= mergeFromChanges }
 
 // parts returns the parts of a database in the blobs, up to the first that is in the log, and what
 // follows.

@@ -74,12 +74,13 @@ func newWorld(t *testing.T) *world {
 // node is a process that uses the databases of the account.
 type node struct {
 	*databases.Databases
-	t      *testing.T
-	member member.Member
-	origin *ship.Origin
-	folder string
-	log    *faultyLog
-	away   error // why it is no member
+	t       *testing.T
+	member  member.Member
+	origin  *ship.Origin
+	shipper *ship.Shipper
+	folder  string
+	log     *faultyLog
+	away    error // why it is no member
 }
 
 // faultyLog is a log that fails as told.
@@ -103,7 +104,8 @@ func (w *world) start(id int64, folder string) *node {
 		w.t.Fatal(err)
 	}
 	n := &node{t: w.t, member: m, folder: folder, log: &faultyLog{Log: w.store.Shipped}}
-	s := ship.New(ship.Options{Log: n.log, Blobs: w.blobs, Sealer: plainSealer{}, Member: func() (member.Member, error) { return n.member, n.away }})
+	s := ship.New(ship.Options{Log: n.log, Blobs: w.blobs, Sealer: plainSealer{}, Member: func() (member.Member, error) { return n.member, n.away }, Failed: func(err error) { w.t.Errorf("merging: %v", err) }})
+	n.shipper = s
 	n.origin = s.Of(w.ada)
 	n.Databases = databases.New(databases.Options{Folder: folder, Origin: n.origin})
 	return n
@@ -340,5 +342,44 @@ func TestDropAndImport(t *testing.T) {
 	if list, err := n.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("%v, %v", list, err)
 	}
+	n.close()
+}
+
+// TestMergedBeside: what is merged while the database is changed is the database still, and of the log little
+// is left.
+func TestMergedBeside(t *testing.T) {
+	w := newWorld(t)
+	n := w.start(1, t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.shipper.Run(ctx)
+	}()
+	n.must("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
+	for i := range 700 {
+		n.must(fmt.Sprintf("INSERT INTO t (b) VALUES (hex(randomblob(%d)))", 10+i%500))
+		if i%50 == 0 {
+			n.must("UPDATE t SET b = b || 'x' WHERE a % 3 = 0")
+		}
+	}
+	want := n.must(fingerprint)
+	cancel()
+	<-done
+	if err := n.origin.Merge(t.Context(), "main", false); err != nil { // what the loop did not come to
+		t.Fatal(err)
+	}
+	parts, err := w.store.Shipped.Parts(t.Context(), w.ada, "main", 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(parts) > 300 {
+		t.Errorf("the log has %d parts", len(parts))
+	}
+	n = w.start(1, t.TempDir())
+	if got := n.must(fingerprint); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	n.check()
 	n.close()
 }

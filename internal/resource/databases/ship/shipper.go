@@ -36,6 +36,8 @@ type Options struct {
 	Log    Log
 	Blobs  Blobs
 	Sealer Sealer
+	// Failed is told why databases could not be merged. They are again later.
+	Failed func(error)
 	// Member returns which member this process is at the moment.
 	Member func() (member.Member, error)
 }
@@ -52,14 +54,20 @@ const (
 type Shipper struct {
 	o       Options
 	fetches chan struct{}
+
+	mu      sync.Mutex
+	pending map[merge]bool
+	wake    chan struct{}
 }
 
-// New returns a Shipper.
-func New(o Options) *Shipper { return &Shipper{o: o, fetches: make(chan struct{}, maxFetches)} }
+// New returns a Shipper. What is gathered is merged once it is started.
+func New(o Options) *Shipper {
+	return &Shipper{o: o, fetches: make(chan struct{}, maxFetches), pending: map[merge]bool{}, wake: make(chan struct{}, 1)}
+}
 
 // Of returns the databases of an account. It becomes their home when they are first used.
 func (s *Shipper) Of(id account.ID) *Origin {
-	return &Origin{s: s, account: id, at: map[string]int64{}}
+	return &Origin{s: s, account: id, at: map[string]int64{}, gathered: map[string]gathered{}}
 }
 
 // Origin is where the databases of an account last, see databases.Origin. Methods for different databases
@@ -71,6 +79,8 @@ type Origin struct {
 	mu   sync.Mutex
 	home *Home
 	at   map[string]int64 // the last change that a copy in use has, by database
+	// gathered is what the log has of a database, about, since it was last merged.
+	gathered map[string]gathered
 }
 
 // claimHome makes this process the home, unless it is that already.
@@ -206,7 +216,11 @@ func (o *Origin) append(ctx context.Context, name string, at, size int64, each f
 	if err := w.finish(true); err != nil {
 		return err
 	}
-	return definite(o.s.o.Log.Append(ctx, h, name, w.part))
+	if err := o.s.o.Log.Append(ctx, h, name, w.part); err != nil {
+		return definite(err)
+	}
+	o.gather(name, &w.part)
+	return nil
 }
 
 // Drop implements databases.Origin.
