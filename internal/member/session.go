@@ -28,6 +28,7 @@ type Session struct {
 	mu     sync.Mutex
 	member Member
 	seen   int64
+	until  time.Duration // when nobody can be certain any more that it is a member
 
 	renewals int64
 	others   map[Member]observed
@@ -61,13 +62,14 @@ func Join(ctx context.Context, o Options) (*Session, error) {
 
 // Rejoin makes a process a member again that was buried, as a new incarnation.
 func (s *Session) Rejoin(ctx context.Context) error {
+	began := s.boot()
 	m, last, err := s.store.Join(ctx, s.node)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.member, s.seen = m, last
+	s.member, s.seen, s.until = m, last, began+s.lease
 	s.renewals, s.others = 0, map[Member]observed{}
 	return nil
 }
@@ -79,12 +81,22 @@ func (s *Session) Member() Member {
 	return s.member
 }
 
+// Valid returns which member this process is, and whether that is certain: no longer after its last
+// renewal began than nobody takes it for dead.
+func (s *Session) Valid() (Member, bool) {
+	now := s.boot()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.member, now < s.until
+}
+
 // Renew says that this process lives. With ErrBuried it is to let go of all that it
 // held, and may join again; with ErrReplaced it is to end.
 func (s *Session) Renew(ctx context.Context) error {
 	s.mu.Lock()
 	m, seen := s.member, s.seen
 	s.mu.Unlock()
+	began := s.boot()
 	err := s.store.Renew(ctx, m, seen)
 	if errors.Is(err, ErrBehind) {
 		if seen, err = s.store.LastChange(ctx); err != nil {
@@ -97,7 +109,7 @@ func (s *Session) Renew(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen = seen
+	s.seen, s.until = seen, began+s.lease
 	s.renewals++
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/account/usage"
 	"ql/internal/engine"
+	"ql/internal/guard"
 	"ql/internal/resource/databases"
 	"ql/internal/resource/databases/ship"
 	"ql/internal/resource/files"
@@ -31,8 +32,10 @@ type Options struct {
 	Folder string // that holds a folder for each account
 	Usage  files.Store
 	Trees  *files.Trees
-	// Ship says where databases last; nil where that is in Folder.
-	Ship *ship.Shipper
+	// Ship says where databases last, with Guard to look after what is merged there; nil where that is in
+	// Folder.
+	Ship  *ship.Options
+	Guard *guard.Guard
 	// Reclaims says that this process is the one that removes dead content.
 	Reclaims bool
 
@@ -56,10 +59,29 @@ type Pool struct {
 	mu      sync.Mutex
 	handles map[account.ID]*handle
 	clock   int64 // grows with each use
+
+	shipper *ship.Shipper // nil where databases last in files
+	stop    func()        // what the shipper does
 }
 
 // New returns a pool that has nothing open yet.
-func New(o Options) *Pool { return &Pool{o: o, handles: map[account.ID]*handle{}} }
+func New(o Options) *Pool {
+	p := &Pool{o: o, handles: map[account.ID]*handle{}, stop: func() {}}
+	if o.Ship != nil {
+		p.shipper = ship.New(*o.Ship)
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan struct{})
+		o.Guard.Go("merging of databases", func() {
+			defer close(done)
+			o.Guard.Loop(ctx, "merging of databases", p.shipper.Run)
+		})
+		p.stop = func() {
+			cancel()
+			<-done
+		}
+	}
+	return p
+}
 
 // handle is an account's open databases, and the storage that they share with its files.
 type handle struct {
@@ -175,8 +197,8 @@ func (p *Pool) newHandle(id account.ID) *handle {
 	s := &storage{usage: func(ctx context.Context) (files.Usage, error) { return p.o.Usage.Usage(ctx, id) }}
 	o := databases.Options{Folder: p.databaseFolder(id), MaxOpen: maxOpen, Storage: s}
 	h := &handle{account: id, storage: s}
-	if p.o.Ship != nil {
-		h.origin = p.o.Ship.Of(id)
+	if p.shipper != nil {
+		h.origin = p.shipper.Of(id)
 		o.Origin = h.origin
 	}
 	all := databases.New(o)
@@ -262,6 +284,7 @@ func (p *Pool) DeleteReceipts(ctx context.Context, id account.ID, ended func(con
 // Close closes all databases, and what machines have open. Databases in use are closed when their
 // scripts release them.
 func (p *Pool) Close() error {
+	p.stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var err error

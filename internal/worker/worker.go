@@ -18,6 +18,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/admit"
 	"ql/internal/execution"
+	"ql/internal/fault"
 	"ql/internal/guard"
 	"ql/internal/job"
 	"ql/internal/member"
@@ -189,6 +190,16 @@ func (w *Worker) loop(part string, f func(context.Context)) {
 
 // Member returns which member of the service this process is, once it is started.
 func (w *Worker) Member() member.Member { return w.session.Member() }
+
+// ValidMember is Member where that is certain at the moment.
+func (w *Worker) ValidMember() (member.Member, error) {
+	if w.session != nil {
+		if m, ok := w.session.Valid(); ok {
+			return m, nil
+		}
+	}
+	return member.Member{}, fault.Retryable(fault.StorageUnavailable, time.Second, "the store does not answer at the moment")
+}
 
 // Stop takes no more jobs, lets those under way come to a place where they can
 // be stored, and waits for them, at most until ctx ends: what still computes
