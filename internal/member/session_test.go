@@ -196,3 +196,29 @@ func TestBootTimeGoesOn(t *testing.T) {
 		t.Errorf("from %v to %v", before, after)
 	}
 }
+
+// TestValid: a member is certain of that for its lease, from when the last renewal began.
+func TestValid(t *testing.T) {
+	p := newPair(t)
+	valid := func(want bool, when string) {
+		t.Helper()
+		if m, ok := p.a.Valid(); ok != want || m != p.a.Member() {
+			t.Errorf("%s: %v, %t", when, m, ok)
+		}
+	}
+	valid(true, "when it has joined")
+	p.pass(lease - 1)
+	valid(true, "just before")
+	p.pass(1)
+	valid(false, "after its lease")
+	p.store.fail = errors.New("the store is away")
+	if err := p.a.Renew(t.Context()); err == nil {
+		t.Fatal("it renews without a store")
+	}
+	valid(false, "when it could not renew")
+	p.store.fail = nil
+	if err := p.a.Renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	valid(true, "when it could")
+}
