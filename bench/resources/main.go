@@ -28,7 +28,9 @@ type options struct {
 	rounds int
 	size   int64 // of the file that is sent and fetched, in bytes
 	quick  bool
-	load   load.Options
+	// processor says that SQL is timed by the processor time of the process, collector included.
+	processor bool
+	load      load.Options
 }
 
 // part is one thing that is measured. It prints a table of what came out.
@@ -51,7 +53,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	flags.IntVar(&o.rounds, "rounds", 5, "how often each is measured")
 	mib := flags.Int64("mib", 1024, "the size of the file that is sent and fetched")
-	flags.StringVar(&o.load.Profiles, "profiles", "", "write processor profiles of the service to this `folder`")
+	flags.BoolVar(&o.processor, "processor", false, "time SQL by processor time, which others on the machine add little to")
+	flags.StringVar(&o.load.Profiles, "profiles", "", "write processor profiles of the service, and of SQL, to this `folder`")
 	only := flags.String("only", "", "measure only the parts of these `names`, with commas between")
 	flags.BoolVar(&o.quick, "quick", false, "a small round: whether it works, no figures to keep")
 	if err := flags.Parse(args); err != nil {

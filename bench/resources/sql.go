@@ -7,7 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/metrics"
+	"runtime/pprof"
 	"strings"
+	"syscall"
 	"time"
 
 	"ql/bench/load"
@@ -95,55 +98,119 @@ func measureSQL(ctx context.Context, o options, stdout, stderr io.Writer) (err e
 	}
 	defer func() { err = errors.Join(err, driver.close()) }()
 
-	fmt.Fprint(stdout, "SQL, medians of the rounds; × is the script by the other in the same round\n\n")
-	fmt.Fprint(stdout, "| what | counted | script | driver | × driver | bare binding | × binding |\n|---|---|---:|---:|---:|---:|---:|\n")
+	timed := ""
+	if o.processor {
+		timed = " by processor time"
+	}
+	fmt.Fprintf(stdout, "SQL%s, medians of the rounds; × is the script by the other in the same round\n\n", timed)
+	fmt.Fprint(stdout, "| what | counted | script | driver | × driver | bare binding | × binding | allocations each |\n|---|---|---:|---:|---:|---:|---:|---:|\n")
+	if o.load.Profiles != "" {
+		stop, err := profileSQL(o.load.Profiles)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
 	for _, c := range sqlCases() {
 		fmt.Fprintln(stderr, c.name)
 		if o.quick {
 			c.repeat = 1
 		}
-		script, others, binding, err := c.measure(ctx, o.rounds, own, driver, bare)
+		m, err := c.measure(ctx, o, own, driver, bare)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		fmt.Fprintf(stdout, "| %s | %s/s | %.0f | %.0f | %.2f | %.0f | %.2f |\n", c.name, c.unit, load.Median(script),
-			load.Median(others), load.Ratio(script, others), load.Median(binding), load.Ratio(script, binding))
+		script, others, binding := m.rates[0], m.rates[1], m.rates[2]
+		fmt.Fprintf(stdout, "| %s | %s/s | %.0f | %.0f | %.2f | %.0f | %.2f | %.1f |\n", c.name, c.unit, load.Median(script),
+			load.Median(others), load.Ratio(script, others), load.Median(binding), load.Ratio(script, binding), m.allocations)
 	}
 	return nil
 }
 
-// measure returns how many were done a second in each round, by the script, by the
-// driver and by the bare binding, in turns.
-func (c *sqlCase) measure(ctx context.Context, rounds int, own *databases.Databases, driver *driverDatabase, bare *bareDatabase) (script, others, binding []float64, err error) {
+// profileSQL starts a profile of this process, in which the ways (script, driver, binding) and what they do are labels.
+func profileSQL(folder string) (stop func() error, err error) {
+	f, err := os.Create(filepath.Join(folder, "sql.pprof"))
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error { pprof.StopCPUProfile(); return f.Close() }, nil
+}
+
+// sqlFigures are how many were done a second in each round, by each way, and what the script
+// allocated for each of them.
+type sqlFigures struct {
+	rates       [3][]float64
+	allocations float64
+}
+
+// measure measures the script, the driver and the bare binding, in turns.
+func (c *sqlCase) measure(ctx context.Context, o options, own *databases.Databases, driver *driverDatabase, bare *bareDatabase) (sqlFigures, error) {
+	var m sqlFigures
 	program, err := lang.Compile("SET ?text AS 'a name of some length'\n"+c.script, lang.Options{})
 	if err != nil {
-		return nil, nil, nil, err
+		return m, err
 	}
-	ways := []func() (string, error){
-		func() (string, error) { return runScript(ctx, program, own) },
-		func() (string, error) { return c.driver(driver, ctx) },
-		func() (string, error) { return c.bare(bare, ctx) },
+	ways := [3]struct {
+		name string
+		run  func() (string, error)
+	}{
+		{"script", func() (string, error) { return runScript(ctx, program, own) }},
+		{"driver", func() (string, error) { return c.driver(driver, ctx) }},
+		{"binding", func() (string, error) { return c.bare(bare, ctx) }},
 	}
-	said := make([]string, len(ways))
-	rates := make([][]float64, len(ways))
-	for round := range rounds + 1 { // the first one warms up
-		for turn := range ways {
-			i := (turn + round) % len(ways)
-			began := time.Now()
-			for range c.repeat {
-				if said[i], err = ways[i](); err != nil {
-					return nil, nil, nil, err
+	var said [3]string
+	for round := range o.rounds + 1 { // the first one warms up
+		var took [3]time.Duration
+		var allocated uint64
+		for repeat := range c.repeat { // single runs in turns: what else the machine does meets all alike
+			for turn := range ways {
+				i := (turn + repeat + round) % len(ways)
+				before, began := allocations(), clock(o.processor)
+				pprof.Do(ctx, pprof.Labels("way", ways[i].name, "what", c.name), func(context.Context) { said[i], err = ways[i].run() })
+				if err != nil {
+					return m, err
+				}
+				took[i] += clock(o.processor) - began
+				if i == 0 {
+					allocated += allocations() - before
 				}
 			}
+		}
+		count := float64(c.count * c.repeat)
+		for i := range ways {
 			if round > 0 {
-				rates[i] = append(rates[i], float64(c.count*c.repeat)/time.Since(began).Seconds())
+				m.rates[i] = append(m.rates[i], count/took[i].Seconds())
 			}
 		}
+		m.allocations = float64(allocated) / count
 		if said[0] != said[1] || said[0] != said[2] {
-			return nil, nil, nil, fmt.Errorf("the script gave %q, the driver %q and the binding %q", said[0], said[1], said[2])
+			return m, fmt.Errorf("the script gave %q, the driver %q and the binding %q", said[0], said[1], said[2])
 		}
 	}
-	return rates[0], rates[1], rates[2], nil
+	return m, nil
+}
+
+// clock returns the time, or what this process has taken of the processors.
+func clock(processor bool) time.Duration {
+	if !processor {
+		return time.Since(started)
+	}
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+var started = time.Now()
+
+func allocations() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
 
 // runScript runs a program from a new machine to its end.

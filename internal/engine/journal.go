@@ -144,13 +144,14 @@ func (r *Run) interrupted(err error) *Outcome {
 // cost.
 func (r *Run) deliver(ctx context.Context, e *vm.Effect, v value.Value, err error, fuel int64) *Outcome {
 	defer func() { r.repeated = false }()
-	var known *value.Error
 	r.machine.ChargeEffect(fuel)
-	switch {
-	case err == nil:
+	if err == nil {
 		r.record(Result{Seq: e.Seq, Kind: e.Kind, Value: v, Fuel: fuel, Repeated: r.repeated})
 		r.resume(v)
 		return nil
+	}
+	var known *value.Error // on the heap: only for those that need it
+	switch {
 	case errors.As(err, &known):
 		r.record(Result{Seq: e.Seq, Kind: e.Kind, Err: known, Fuel: fuel, Repeated: r.repeated})
 	case r.o.Journal != nil && !isLimit(r.explain(ctx, err)):

@@ -307,6 +307,43 @@ EMIT ?n`
 	}
 }
 
+// TestEffectsFindCleanRegisters checks that no register that is not in use holds anything at an effect, whatever
+// functions were called before it: large ones, small ones at the same place, and those that call others.
+func TestEffectsFindCleanRegisters(t *testing.T) {
+	program, err := lang.Compile(`
+DEFINE large(?n)
+  SET ?a AS [?n, [?n, [?n, [?n, ?n + 1]]]] SET ?b AS [1, 2, 3, 4, 5, 6, ?n] SET ?c AS ?a + ?b
+  RETURN [?a, ?b, ?c, ?n]
+END
+DEFINE small(?n) SET ?t AS NOW() RETURN ?t END
+DEFINE deep(?n) IF ?n = 0 THEN RETURN large(?n) END RETURN deep(?n - 1) END
+FOR ?i FROM 1 TO 4 DO
+  SET ?x AS small(?i)
+  SET ?x AS large(?i)
+  SET ?x AS small(?i)
+  SET ?x AS deep(?i)
+  SET ?x AS NOW()
+  SET ?x AS [?x, small(?i), large(?i), NOW()]
+END
+TRANSACTION SET ?x AS large(1) END`, lang.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := vm.New(program, langtest.Limits(), vm.Input{})
+	defer m.Release()
+	effects := 0
+	for m.Run(t.Context()) == vm.Pending {
+		effects++
+		if n := m.DirtyRegisters(); n > 0 {
+			t.Fatalf("at effect %d, line %d, %d registers that are not in use hold something", effects, m.Effect().Line, n)
+		}
+		m.Resume(value.Text("a value"))
+	}
+	if m.Err() != nil || effects < 20 {
+		t.Errorf("%d effects, then %v", effects, m.Err())
+	}
+}
+
 // TestPromiseBombs measures how long after its deadline a bomb goes on, and how
 // far the heap grows: both must be close to the limits.
 func TestPromiseBombs(t *testing.T) {

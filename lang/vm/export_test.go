@@ -111,6 +111,17 @@ func (m *Machine) LeftBehind() int64 {
 	return w.Bytes()
 }
 
+// DirtyRegisters returns how many registers that are not in use hold something, behind the end of the
+// stack too.
+func (m *Machine) DirtyRegisters() (n int) {
+	for _, v := range m.stack[m.height():cap(m.stack)] {
+		if v != (value.Value{}) {
+			n++
+		}
+	}
+	return n
+}
+
 // Seal puts the right checksum at the end of a changed snapshot.
 func Seal(snapshot []byte) {
 	body := snapshot[:len(snapshot)-checksumSize]

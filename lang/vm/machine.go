@@ -83,6 +83,7 @@ type Machine struct {
 	limits     Limits
 	confined   confinement
 	input      value.Walker // which New weighs the input with
+	result     value.Walker // which Resume weighs results with
 	trace      trace
 	traceFirst int64
 	steps      int64 // statements begun, as far as counted
@@ -131,12 +132,14 @@ type linked struct {
 	// constants is made when the first machine is stored.
 	constants func() *value.Constants
 	reads     [bytecode.GlobalCount]bool // which globals
+	maxRegs   int                        // that a frame of any of the functions needs
 }
 
 func link(p *bytecode.Program) any {
 	l := &linked{builtins: make([]lib.Func, len(p.Builtins)), overMaps: make([]bool, len(p.Builtins)), funcs: make([]function, len(p.Funcs))}
 	l.constants = sync.OnceValue(func() *value.Constants { return value.NewConstants(p.Consts) })
 	for i, f := range p.Funcs {
+		l.maxRegs = max(l.maxRegs, f.Regs)
 		l.funcs[i] = function{Func: f, number: i, traced: fused(f.Traced.Instrs), fast: fused(f.Fast.Instrs)}
 		for _, in := range f.Traced.Instrs {
 			if in.Op == bytecode.OpGlobal || in.Op == bytecode.OpGlobalGet {
@@ -248,7 +251,7 @@ func (m *Machine) start(p *bytecode.Program, l Limits) {
 	case *linked:
 		m.link = l
 	case error:
-		m.link = &linked{funcs: []function{{Func: p.Funcs[0]}}}
+		m.link = &linked{funcs: []function{{Func: p.Funcs[0]}}, maxRegs: bytecode.MaxRegs}
 		m.status, m.err = Failed, &Error{Code: "internal", Message: l.Error()}
 	}
 	m.limits = l
@@ -480,9 +483,11 @@ func code(f *function, fast bool) *bytecode.Code {
 // becomes the machine's.
 func (m *Machine) Resume(v value.Value) {
 	m.settle(func() *value.Error {
-		w := value.NewWalker(&m.meter)
-		w.Visit(v)
-		m.meter.Alloc(int(w.Bytes()))
+		m.result.Reset(&m.meter)
+		m.result.Visit(v)
+		bytes := m.result.Bytes()
+		m.result.Reset(nil) // it would keep what the script lets go
+		m.meter.Alloc(int(bytes))
 		m.stack[m.reg] = v
 		switch m.effect.Kind {
 		case bytecode.EffectTxBegin:
@@ -618,7 +623,13 @@ func (m *Machine) measure() int64 {
 // has in them what a restored one has. The stack then ends behind the current
 // frame, so that the next time there is only to clear what was used since.
 func (m *Machine) clearDead() {
-	clear(m.stack[min(m.height(), len(m.stack)):])
+	end := len(m.stack)
+	if end == m.base+window {
+		// It has not grown since it was last cleared from here: no frame began behind this one, and
+		// no frame is larger than the largest. One more is where the commit before a STOP leaves its result.
+		end = min(end, m.base+m.link.maxRegs+1)
+	}
+	clear(m.stack[min(m.height(), end):end])
 	m.stack = m.stack[:m.base+window]
 }
 

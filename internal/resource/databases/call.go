@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"ql/internal/engine"
 	"ql/internal/sqlite"
@@ -29,12 +30,23 @@ type call struct {
 	rows    engine.RowSink // takes the rows; nil where they are the result
 }
 
-func newCall(q engine.Query) (*call, error) {
+// calls are used again.
+var calls = sync.Pool{New: func() any { return new(call) }}
+
+// free takes a call that nobody uses any more.
+func (c *call) free() {
+	*c = call{}
+	calls.Put(c)
+}
+
+// newCall returns the call of a query, to be freed after it.
+func newCall(q *engine.Query) (*call, error) {
 	s := q.Statement
 	if len(s.Texts) != len(q.Params)+1 || len(s.Params) != len(q.Params) {
 		return nil, fmt.Errorf("databases: %d parameters for %d places", len(q.Params), len(s.Texts)-1)
 	}
-	c := &call{mode: s.Mode, meter: q.Meter, receipt: q.Receipt, rows: q.Rows}
+	c := calls.Get().(*call)
+	*c = call{mode: s.Mode, meter: q.Meter, receipt: q.Receipt, rows: q.Rows}
 	switch strings.ToUpper(s.Head) {
 	case "SELECT", "WITH", "VALUES", "EXPLAIN":
 		c.mayRead = true

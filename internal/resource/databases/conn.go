@@ -27,6 +27,7 @@ type conn struct {
 	authorizer *authorizer
 	budget     *budget // of the statement under way
 	running    *statement
+	keys       []value.Value // reused: the columns' names of the statement under way
 	usage      *usage // nil without shared storage
 	bounds     Bounds // as the transaction under way found them
 	// maxPages is the bound that was set last, 0 for the first one.

@@ -100,10 +100,11 @@ func canonicalName(name string) (string, error) {
 // Query runs one statement. It is committed when Query returns without an error,
 // and rolled back otherwise.
 func (d *Databases) Query(ctx context.Context, name string, q engine.Query) (value.Value, error) {
-	call, err := newCall(q)
+	call, err := newCall(&q)
 	if err != nil {
 		return value.Null, err
 	}
+	defer call.free()
 	db, err := d.acquire(name)
 	if err != nil {
 		return value.Null, err

@@ -68,7 +68,10 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 	c.openBudget(call.meter, s.windows)
 	defer c.closeBudget()
 	c.running = s
-	defer func() { c.running = nil }()
+	defer func() {
+		c.running = nil
+		clear(c.keys) // they are the script's
+	}()
 	c.db.SetLastInsertID(noRowInserted)
 	defer s.Reset()
 	defer func() {

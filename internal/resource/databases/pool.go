@@ -36,7 +36,7 @@ type database struct {
 	idleReaders []*conn
 	busyWriters []*conn // one at most
 	busyReaders []*conn
-	activeReads map[*activeRead]bool
+	activeReads []*activeRead
 }
 
 func newDatabase(name string, o Options, u *usage, t *tempSpace) *database {
@@ -45,7 +45,6 @@ func newDatabase(name string, o Options, u *usage, t *tempSpace) *database {
 		options:      o,
 		usage:        u,
 		temp:         t,
-		activeReads:  map[*activeRead]bool{},
 		writerToken:  make(chan struct{}, 1),
 		readerTokens: make(chan struct{}, o.Readers),
 	}
@@ -171,29 +170,28 @@ func (db *database) releaseReader(c *conn) {
 // would write: then nothing was done.
 func (db *database) read(ctx context.Context, call *call) (v value.Value, done bool, err error) {
 	c, err := db.acquireReader(ctx)
-	var full *storageFullError
-	switch {
-	case errors.As(err, &full):
+	if err == nil {
+		defer db.releaseReader(c)
+	} else {
+		if !isStorageFull(err) {
+			return value.Null, false, err
+		}
 		// It cannot be made, so there is nothing in it. That can be read.
 		if c, err = connect(ctx, inMemory, db, false); err != nil {
 			return value.Null, false, err
 		}
 		defer func() { err = errors.Join(err, c.close()) }()
-	case err != nil:
-		return value.Null, false, err
-	default:
-		defer db.releaseReader(c)
 	}
-	ctx, end := db.beginRead(ctx)
-	defer end()
-	s, err := c.prepare(ctx, call)
+	reading := db.beginRead(ctx)
+	defer db.endRead(reading)
+	s, err := c.prepare(reading, call)
 	if err != nil {
 		return value.Null, false, err
 	}
 	if !s.ReadOnly() {
 		return value.Null, false, nil
 	}
-	v, err = c.run(ctx, s, call)
+	v, err = c.run(reading, s, call)
 	return v, true, err
 }
 

@@ -128,12 +128,13 @@ func (r *reader) name() error {
 	if err := r.checkNames(names); err != nil {
 		return err
 	}
-	r.keys = make([]value.Value, len(names))
-	for i, name := range names {
+	r.keys = r.conn.keys[:0]
+	for _, name := range names {
 		// Of the script alone, never shared with others: what a result weighs is
 		// the same when it comes from a job's journal.
-		r.keys[i] = text(r.meter, name)
+		r.keys = append(r.keys, text(r.meter, name))
 	}
+	r.conn.keys = r.keys
 	return nil
 }
 

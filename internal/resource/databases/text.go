@@ -88,9 +88,9 @@ func (d *Databases) viewLong(ctx context.Context, name string, f func(context.Co
 		return err
 	}
 	return d.view(ctx, name, func(c *conn) error {
-		ctx, end := c.pool.beginRead(ctx)
-		defer end()
-		return f(ctx, c)
+		read := c.pool.beginRead(ctx)
+		defer c.pool.endRead(read)
+		return f(read, c)
 	})
 }
 

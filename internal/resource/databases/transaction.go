@@ -28,13 +28,17 @@ func (t *tx) Query(ctx context.Context, q engine.Query) (value.Value, error) {
 	if q.Receipt != nil {
 		return value.Null, errors.New("databases: the commit of a transaction takes a receipt, not a statement in it")
 	}
-	call, err := newCall(q)
+	call, err := newCall(&q)
 	if err != nil {
 		return value.Null, err
 	}
+	defer call.free()
 	s, err := t.conn.prepare(ctx, call)
 	if err != nil {
 		return value.Null, err
+	}
+	if !q.Savepoint {
+		return t.run(ctx, s, call)
 	}
 	return t.undoing(ctx, q.Savepoint, func() (value.Value, error) { return t.run(ctx, s, call) })
 }

@@ -3,6 +3,7 @@ package databases
 import (
 	"context"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -191,7 +192,7 @@ func (db *database) checkpointBeforeWrite(ctx context.Context, c *conn, most int
 func (db *database) cancelReaders(most int64) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	for r := range db.activeReads {
+	for _, r := range db.activeReads {
 		r.end(value.Errorf("database_busy", "this statement read the database %s for so long that the log of the changes meanwhile came to %s, and was ended: read less at once, or when less is changed", value.Quote(db.name), value.FormatSize(most)))
 	}
 }
@@ -213,15 +214,20 @@ func (r *activeRead) Err() error {
 	return r.Context.Err()
 }
 
-// beginRead records that a statement reads, until end is called.
-func (db *database) beginRead(ctx context.Context) (_ context.Context, end func()) {
+// beginRead records that a statement reads under the context that it returns, until endRead is called. The
+// context is a new one each time: somebody may still look at one that has ended.
+func (db *database) beginRead(ctx context.Context) *activeRead {
 	r := &activeRead{Context: ctx}
 	db.mu.Lock()
-	db.activeReads[r] = true
+	db.activeReads = append(db.activeReads, r)
 	db.mu.Unlock()
-	return r, func() {
-		db.mu.Lock()
-		delete(db.activeReads, r)
-		db.mu.Unlock()
+	return r
+}
+
+func (db *database) endRead(r *activeRead) {
+	db.mu.Lock()
+	if i := slices.Index(db.activeReads, r); i >= 0 {
+		db.activeReads = slices.Delete(db.activeReads, i, i+1)
 	}
+	db.mu.Unlock()
 }
