@@ -28,8 +28,8 @@ type conn struct {
 	budget     *budget // of the statement under way
 	running    *statement
 	keys       []value.Value // reused: the columns' names of the statement under way
-	usage      *usage // nil without shared storage
-	bounds     Bounds // as the transaction under way found them
+	usage      *usage        // nil without shared storage
+	bounds     Bounds        // as the transaction under way found them
 	// maxPages is the bound that was set last, 0 for the first one.
 	maxPages int64
 	// statements caches those prepared, the last used last.
