@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
 	"ql/lang/bytecode"
 	"ql/lang/form"
@@ -162,7 +164,13 @@ func (r *Run) clearEffect() {
 		asked++
 	}
 	r.prompt = nil
-	r.state = State{Session: r.state.Session, Asked: asked, Fetches: r.state.Fetches, Sent: r.state.Sent, Answered: r.state.Answered, Secrets: r.state.Secrets, Held: r.state.Held, Taken: r.state.Taken}
+	s := &r.state
+	s.Asked = asked
+	if s.Prompt != "" {
+		s.Prompt = ""
+	}
+	s.Expires, s.Until = time.Time{}, time.Time{}
+	s.Day, s.FuelBefore, s.RanBefore = 0, 0, 0
 }
 
 // explain turns what a resource says when the context ends into what the
@@ -244,8 +252,8 @@ func (c *call) fixCost() int64 {
 	return c.cost
 }
 
-// effects are the effects that are done at once.
-var effects = map[bytecode.Effect]func(*call) (value.Value, error){
+// effects are the effects that are done at once, by their numbers.
+var effects = [math.MaxUint8 + 1]func(*call) (value.Value, error){
 	bytecode.EffectNow:             now,
 	bytecode.EffectRandom:          random,
 	bytecode.EffectUUID:            newUUID,

@@ -125,6 +125,13 @@ func countMemory() error {
 	if !configure(tls, lib.SQLITE_CONFIG_MALLOC, &heap) {
 		return errors.New("sqlite: the allocator was refused")
 	}
+	// What it counts of the whole process nobody asks for, and takes a lock at each block.
+	const slot = 8 // the stride of libc's argument lists
+	args := tls.Alloc(slot)
+	defer tls.Free(slot)
+	if lib.Xsqlite3_config(tls, lib.SQLITE_CONFIG_MEMSTATUS, libc.VaList(args, int32(0))) != lib.SQLITE_OK {
+		return errors.New("sqlite: the library's own count of memory stays on")
+	}
 	return separateCaches(tls)
 }
 
@@ -199,7 +206,7 @@ func onSize(_ *libc.TLS, p uintptr) int32 {
 }
 
 func allocationOf(tls *libc.TLS) *allocation {
-	if c := find(tls); c != nil {
+	if c := findTLS(tls); c != nil {
 		return c.allocation
 	}
 	return nil

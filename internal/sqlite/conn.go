@@ -224,8 +224,10 @@ func (c *Conn) setSwitch(id int, on bool) int32 {
 // Close closes the connection. Its statements must have been closed before.
 func (c *Conn) Close() error {
 	conns.Delete(c.db) // before another connection may get the same handle
+	forget(placeOfHandle(c.db), c)
 	rc := lib.Xsqlite3_close_v2(c.tls, c.db)
 	conns.Delete(c.tls)
+	forget(placeOfTLS(c.tls), c)
 	memoryOwners.retire(c.allocation)
 	c.tls.Close()
 	if rc != lib.SQLITE_OK {
@@ -371,9 +373,44 @@ func (c *Conn) failure(rc int32) error {
 	return &Error{Code: int(rc), Message: strings.ToValidUTF8(message, "\uFFFD")}
 }
 
-// find returns the connection of a handle or a thread state.
-func find[K uintptr | *libc.TLS](key K) *Conn {
-	if c, ok := conns.Load(key); ok {
+// found remembers connections by parts of their thread states and handles, for the callbacks that come
+// at each block of memory and every few instructions: most are found here without a lookup in conns.
+var found struct {
+	byTLS, byHandle [256]atomic.Pointer[Conn]
+}
+
+func placeOfTLS(tls *libc.TLS) *atomic.Pointer[Conn] {
+	return &found.byTLS[uint32(tls.ID)%uint32(len(found.byTLS))]
+}
+
+func placeOfHandle(handle uintptr) *atomic.Pointer[Conn] {
+	return &found.byHandle[(handle>>6)%uintptr(len(found.byHandle))] // it is one of malloc's, and large
+}
+
+// forget is called before a handle or thread state may become another connection's.
+func forget(place *atomic.Pointer[Conn], c *Conn) { place.CompareAndSwap(c, nil) }
+
+// findTLS returns the connection of a thread state.
+func findTLS(tls *libc.TLS) *Conn {
+	place := placeOfTLS(tls)
+	if c := place.Load(); c != nil && c.tls == tls {
+		return c
+	}
+	if c, ok := conns.Load(tls); ok {
+		place.Store(c.(*Conn))
+		return c.(*Conn)
+	}
+	return nil
+}
+
+// findHandle returns the connection of a handle.
+func findHandle(handle uintptr) *Conn {
+	place := placeOfHandle(handle)
+	if c := place.Load(); c != nil && c.db == handle {
+		return c
+	}
+	if c, ok := conns.Load(handle); ok {
+		place.Store(c.(*Conn))
 		return c.(*Conn)
 	}
 	return nil
@@ -381,7 +418,7 @@ func find[K uintptr | *libc.TLS](key K) *Conn {
 
 // onProgress ends a statement whose context is done, or whose user says so.
 func onProgress(_ *libc.TLS, handle uintptr) int32 {
-	c := find(handle)
+	c := findHandle(handle)
 	if c == nil || c.ctx == nil {
 		return 0
 	}
@@ -399,7 +436,7 @@ func onProgress(_ *libc.TLS, handle uintptr) int32 {
 // and until the context is done. A process that is stopped itself meanwhile has not
 // waited: each pause counts as what it was to be, and as much again.
 func onBusy(_ *libc.TLS, handle uintptr, count int32) int32 {
-	c := find(handle)
+	c := findHandle(handle)
 	if c == nil || c.ctx == nil {
 		return 0
 	}
@@ -429,7 +466,7 @@ func onAction(_ *libc.TLS, handle uintptr, code int32, arg1, arg2, database, ins
 			result = lib.SQLITE_DENY
 		}
 	}()
-	c := find(handle)
+	c := findHandle(handle)
 	// Views of views may take long to prepare, and nothing else looks at the
 	// context meanwhile.
 	if c == nil || c.ended() || !c.config.Authorize(Action{

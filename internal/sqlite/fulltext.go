@@ -106,7 +106,7 @@ func (c *Conn) guardAuxiliary() {
 
 // onFullTextFilter begins a search.
 func onFullTextFilter(tls *libc.TLS, cursor uintptr, plan int32, text uintptr, n int32, args uintptr) int32 {
-	if c := find(tls); c != nil && c.config.FullText != nil {
+	if c := findTLS(tls); c != nil && c.config.FullText != nil {
 		if c.ended() {
 			return lib.SQLITE_INTERRUPT
 		}
@@ -128,7 +128,7 @@ const bytesOfTerm = 4
 
 // onFullTextUpdate changes a row.
 func onFullTextUpdate(tls *libc.TLS, table uintptr, n int32, args, rowid uintptr) int32 {
-	if c := find(tls); c != nil && c.config.FullText != nil {
+	if c := findTLS(tls); c != nil && c.config.FullText != nil {
 		total := int64(0)
 		for _, p := range words(args, int(n)) {
 			total += sizeOf(p)
@@ -160,7 +160,7 @@ func onAuxiliary(tls *libc.TLS, api, row, ctx uintptr, n int32, args uintptr) {
 	methods := (*lib.TFts5ExtensionApi)(at(api))
 	which := function[func(*libc.TLS, uintptr) uintptr](methods.FxUserData)(tls, row)
 	called := unguardedFullText.auxiliary[which]
-	if c := find(tls); c != nil && c.config.FullText != nil {
+	if c := findTLS(tls); c != nil && c.config.FullText != nil {
 		if fault := c.admitAuxiliary(methods, row, called.name, words(args, int(n))); fault != "" {
 			(&Call{conn: c, ctx: ctx}).Fail(fault)
 			return

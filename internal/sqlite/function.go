@@ -60,7 +60,7 @@ type Call struct {
 }
 
 func newCall(tls *libc.TLS, ctx uintptr, n int32, args uintptr) *Call {
-	call := &Call{conn: find(lib.Xsqlite3_context_db_handle(tls, ctx)), ctx: ctx}
+	call := &Call{conn: findHandle(lib.Xsqlite3_context_db_handle(tls, ctx)), ctx: ctx}
 	if n > 0 {
 		call.args = words(args, int(n))
 	}

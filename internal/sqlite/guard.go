@@ -105,7 +105,7 @@ func (c *Conn) definitions(name string, args int) []uintptr {
 // onGuarded enters a function, unless the context has ended or its user says no.
 func onGuarded(tls *libc.TLS, ctx uintptr, n int32, args uintptr) {
 	f := guarded[(*lib.Tsqlite3_context)(at(ctx)).FpFunc]
-	c := find(tls)
+	c := findTLS(tls)
 	counts := c != nil && c.ctx != nil && c.config.Progress != nil
 	if c != nil && c.ended() || counts && !c.countCall(f.effort, words(args, int(n))) {
 		lib.Xsqlite3_result_error_code(tls, ctx, lib.SQLITE_INTERRUPT)

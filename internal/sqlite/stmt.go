@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"strings"
+	"unsafe"
 
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
@@ -165,6 +166,48 @@ func (s *Stmt) ColumnOrigin(i int) (table, column string) {
 // Kind returns what the current row holds in column i: one of the library's
 // type numbers.
 func (s *Stmt) Kind(i int) int { return int(lib.Xsqlite3_column_type(s.conn.tls, s.p, int32(i))) }
+
+// Cell is what a row holds in a column: Kind says which of the others it is, text and bytes are in Bytes.
+type Cell struct {
+	Kind  int // one of the library's type numbers
+	Int   int64
+	Float float64
+	Bytes []byte // valid until the next Step or Reset; a text need not be UTF-8
+}
+
+// Cell returns what the current row holds in column i. Most values are looked at where they are: the
+// library's functions take a call for the kind and one or two for the value, and copy a text to put a zero
+// behind it.
+func (s *Stmt) Cell(i int) Cell {
+	p := s.program()
+	if p.FpResultRow != 0 && uint(i) < uint(p.FnResColumn) {
+		m := (*lib.TMem)(at(p.FpResultRow + uintptr(i)*unsafe.Sizeof(lib.TMem{})))
+		switch m.Fflags & (lib.MEM_AffMask | lib.MEM_Zero) {
+		case lib.MEM_Int:
+			return Cell{Kind: lib.SQLITE_INTEGER, Int: *(*int64)(unsafe.Pointer(&m.Fu))}
+		case lib.MEM_Real:
+			return Cell{Kind: lib.SQLITE_FLOAT, Float: m.Fu.Fr}
+		case lib.MEM_Str:
+			if m.Fenc == lib.SQLITE_UTF8 {
+				return Cell{Kind: lib.SQLITE_TEXT, Bytes: view(m.Fz, int(m.Fn))}
+			}
+		case lib.MEM_Blob:
+			return Cell{Kind: lib.SQLITE_BLOB, Bytes: view(m.Fz, int(m.Fn))}
+		}
+	}
+	switch kind := s.Kind(i); kind {
+	case lib.SQLITE_INTEGER:
+		return Cell{Kind: kind, Int: s.Int(i)}
+	case lib.SQLITE_FLOAT:
+		return Cell{Kind: kind, Float: s.Float(i)}
+	case lib.SQLITE_TEXT:
+		return Cell{Kind: kind, Bytes: s.Text(i)}
+	case lib.SQLITE_BLOB:
+		return Cell{Kind: kind, Bytes: s.Blob(i)}
+	default:
+		return Cell{Kind: kind}
+	}
+}
 
 // Int returns the integer in column i.
 func (s *Stmt) Int(i int) int64 { return lib.Xsqlite3_column_int64(s.conn.tls, s.p, int32(i)) }

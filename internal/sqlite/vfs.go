@@ -85,7 +85,7 @@ type countedFile struct {
 }
 
 func onOpen(tls *libc.TLS, _, name, file uintptr, flags int32, outFlags uintptr) int32 {
-	c := find(tls)
+	c := findTLS(tls)
 	if c == nil {
 		return lib.SQLITE_CANTOPEN
 	}
@@ -142,7 +142,7 @@ func (c *Conn) grow(f *countedFile, bytes int64) bool {
 }
 
 func onWrite(tls *libc.TLS, file, content uintptr, n int32, offset int64) int32 {
-	c := find(tls)
+	c := findTLS(tls)
 	f := c.counted[file]
 	if grown := offset + int64(n) - f.size; grown > 0 && !c.grow(f, grown) {
 		return lib.SQLITE_FULL
@@ -152,7 +152,7 @@ func onWrite(tls *libc.TLS, file, content uintptr, n int32, offset int64) int32 
 }
 
 func onTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
-	c := find(tls)
+	c := findTLS(tls)
 	f := c.counted[file]
 	rc := function[func(*libc.TLS, uintptr, int64) int32](f.ordinary.FxTruncate)(tls, file, size)
 	if rc == lib.SQLITE_OK && size < f.size {
@@ -162,7 +162,7 @@ func onTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
 }
 
 func onClose(tls *libc.TLS, file uintptr) int32 {
-	c := find(tls)
+	c := findTLS(tls)
 	f := c.counted[file]
 	delete(c.counted, file)
 	if !f.wal { // that stays

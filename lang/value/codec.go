@@ -19,7 +19,8 @@ import (
 // are written as their numbers, and short texts in full each time.
 type Encoder struct {
 	buf       []byte
-	walker    Walker
+	seen      []unsafe.Pointer // what was written, by its number
+	weight    int64            // of that
 	static    map[unsafe.Pointer]uint64
 	constants *Constants
 
@@ -62,7 +63,7 @@ func (e *Encoder) SetYield(f func() error) { e.yield, e.due = f, len(e.buf)+yiel
 func (e *Encoder) Err() error { return e.err }
 
 // Weight returns what all the values written so far weigh in a run.
-func (e *Encoder) Weight() int64 { return e.walker.bytes }
+func (e *Encoder) Weight() int64 { return e.weight }
 
 // Work counts n bytes that were looked at beside those that were written.
 func (e *Encoder) Work(n int) {
@@ -118,17 +119,17 @@ func (e *Encoder) reference(h *header) (uint64, bool) {
 		return 0, false
 	}
 	p := unsafe.Pointer(h)
-	if int(h.id) < len(e.walker.seen) && e.walker.seen[h.id] == p {
+	if int(h.id) < len(e.seen) && e.seen[h.id] == p {
 		return uint64(h.id), true
 	}
 	h.id = uint32(e.assignID(p))
-	e.walker.bytes += h.weight()
+	e.weight += h.weight()
 	return 0, false
 }
 
 func (e *Encoder) assignID(p unsafe.Pointer) uint64 {
-	e.walker.seen = append(e.walker.seen, p)
-	return uint64(len(e.walker.seen) - 1)
+	e.seen = append(e.seen, p)
+	return uint64(len(e.seen) - 1)
 }
 
 // Value writes v and all below it.

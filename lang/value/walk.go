@@ -7,10 +7,12 @@ import "unsafe"
 // their header holds their place in its table, and the table says whether that
 // is really theirs.
 type Walker struct {
-	m     *Meter
-	seen  []unsafe.Pointer
+	m *Meter
+	// seen are addresses and no pointers: the roots hold what is visited, nothing moves, and so the garbage
+	// collector has nothing to do with them.
+	seen  []uintptr
 	bytes int64
-	few   [8]unsafe.Pointer // where seen starts: most values are small
+	few   [8]uintptr // where seen starts: most values are small
 }
 
 // NewWalker returns a walker that charges m a unit of fuel for each visit.
@@ -20,10 +22,15 @@ func NewWalker(m *Meter) *Walker {
 	return w
 }
 
+// maxSeen is how long a table is that a walker keeps for the next walk.
+const maxSeen = 1 << 10
+
 // Reset makes the walker as NewWalker does.
 func (w *Walker) Reset(m *Meter) {
-	*w = Walker{m: m}
-	w.seen = w.few[:0]
+	if cap(w.seen) < len(w.few) || cap(w.seen) > maxSeen {
+		w.seen = w.few[:]
+	}
+	w.m, w.seen, w.bytes = m, w.seen[:0], 0
 }
 
 // Bytes returns the size of all that was visited so far.
@@ -31,7 +38,7 @@ func (w *Walker) Bytes() int64 { return w.bytes }
 
 // first reports whether h is visited for the first time, and enters it.
 func (w *Walker) first(h *header) bool {
-	p := unsafe.Pointer(h)
+	p := uintptr(unsafe.Pointer(h))
 	if int(h.id) < len(w.seen) && w.seen[h.id] == p {
 		return false
 	}

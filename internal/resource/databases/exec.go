@@ -62,7 +62,8 @@ func recoverLimit(v *value.Value, err *error) {
 	}
 }
 
-// run runs a prepared statement and returns what its call asks for.
+// run runs a prepared statement and returns what its call asks for. It has one return: with many, Go
+// would keep a list of what is deferred.
 func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value, err error) {
 	defer recoverLimit(&v, &err)
 	c.openBudget(call.meter, s.windows)
@@ -83,6 +84,12 @@ func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value
 		m.Begin()
 		defer m.End()
 	}
+	v, err = c.execute(ctx, s, call)
+	return v, err
+}
+
+// execute is run between what is set up for it and what is taken down.
+func (c *conn) execute(ctx context.Context, s *statement, call *call) (v value.Value, err error) {
 	if call.text != nil {
 		call.meter.Alloc(resultBytes)
 	}

@@ -170,26 +170,35 @@ func (db *database) releaseReader(c *conn) {
 // would write: then nothing was done.
 func (db *database) read(ctx context.Context, call *call) (v value.Value, done bool, err error) {
 	c, err := db.acquireReader(ctx)
-	if err == nil {
-		defer db.releaseReader(c)
-	} else {
-		if !isStorageFull(err) {
-			return value.Null, false, err
-		}
-		// It cannot be made, so there is nothing in it. That can be read.
-		if c, err = connect(ctx, inMemory, db, false); err != nil {
-			return value.Null, false, err
-		}
-		defer func() { err = errors.Join(err, c.close()) }()
+	if err != nil {
+		return db.readMissing(ctx, call, err)
 	}
-	reading := db.beginRead(ctx)
-	defer db.endRead(reading)
-	s, err := c.prepare(reading, call)
+	defer db.releaseReader(c)
+	v, done, err = c.read(ctx, call)
+	return v, done, err
+}
+
+// readMissing is read of a database for which there is no connection, and says why not.
+func (db *database) readMissing(ctx context.Context, call *call, why error) (v value.Value, done bool, err error) {
+	var full *storageFullError
+	if !errors.As(why, &full) {
+		return value.Null, false, why
+	}
+	// It cannot be made, so there is nothing in it. That can be read.
+	c, err := connect(ctx, inMemory, db, false)
 	if err != nil {
 		return value.Null, false, err
 	}
-	if !s.ReadOnly() {
-		return value.Null, false, nil
+	defer func() { err = errors.Join(err, c.close()) }()
+	return c.read(ctx, call)
+}
+
+func (c *conn) read(ctx context.Context, call *call) (v value.Value, done bool, err error) {
+	reading := c.pool.beginRead(ctx)
+	defer c.pool.endRead(reading)
+	s, err := c.prepare(reading, call)
+	if err != nil || !s.ReadOnly() {
+		return value.Null, false, err
 	}
 	v, err = c.run(reading, s, call)
 	return v, true, err
@@ -220,16 +229,19 @@ var errClosed = errors.New("the databases are closed")
 
 // acquire returns a database that stays open until it is released.
 func (d *Databases) acquire(name string) (*database, error) {
-	name, err := canonicalName(name)
-	if err != nil {
-		return nil, err
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	db := d.open[name] // most often; its name is canonical then
+	if db == nil {
+		var err error
+		if name, err = canonicalName(name); err != nil {
+			return nil, err
+		}
+		db = d.open[name]
+	}
 	if d.closed {
 		return nil, errClosed
 	}
-	db := d.open[name]
 	if db == nil {
 		db = newDatabase(name, d.options, d.usage, &d.temp)
 		d.open[name] = db

@@ -236,30 +236,28 @@ func (r *reader) current() (value.Value, error) {
 
 // column returns the value in column i of the current row.
 func (r *reader) column(i int) (value.Value, error) {
-	switch r.stmt.Kind(i) {
+	switch cell := r.stmt.Cell(i); cell.Kind {
 	case lib.SQLITE_INTEGER:
-		return value.Int(r.stmt.Int(i)), nil
+		return value.Int(cell.Int), nil
 	case lib.SQLITE_FLOAT:
-		v, ok := value.Number(r.stmt.Float(i))
+		v, ok := value.Number(cell.Float)
 		if !ok {
 			return value.Null, value.Errorf(value.NumberRange, "the column %s holds an infinite number, which no variable can hold", value.Quote(r.stmt.ColumnName(i)))
 		}
 		return v, nil
 	case lib.SQLITE_TEXT:
-		content := r.stmt.Text(i)
 		if err := r.stmt.Err(); err != nil {
 			return value.Null, r.conn.explain(err)
 		}
-		if utf8.Valid(content) {
-			return copied(r.meter, value.KindText, content), nil
+		if utf8.Valid(cell.Bytes) {
+			return copied(r.meter, value.KindText, cell.Bytes), nil
 		}
-		return copied(r.meter, value.KindBytes, content), nil
+		return copied(r.meter, value.KindBytes, cell.Bytes), nil
 	case lib.SQLITE_BLOB:
-		content := r.stmt.Blob(i)
 		if err := r.stmt.Err(); err != nil {
 			return value.Null, r.conn.explain(err)
 		}
-		return copied(r.meter, value.KindBytes, content), nil
+		return copied(r.meter, value.KindBytes, cell.Bytes), nil
 	}
 	return value.Null, nil
 }

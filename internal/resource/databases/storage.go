@@ -2,7 +2,6 @@ package databases
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"ql/lang/value"
@@ -111,11 +110,6 @@ type storageFullError struct{ error }
 
 // Unwrap returns the error for the script.
 func (e *storageFullError) Unwrap() error { return e.error }
-
-func isStorageFull(err error) bool {
-	var full *storageFullError
-	return errors.As(err, &full)
-}
 
 // setSize records how much a database holds now, and returns by how much that is
 // more than before. The caller adjusts the storage.
