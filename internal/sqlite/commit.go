@@ -46,7 +46,7 @@ func (ch *Change) Each(f func(number uint32, content []byte) error) error {
 }
 
 func onSync(tls *libc.TLS, file uintptr, flags int32) int32 {
-	c := find(tls)
+	c := findTLS(tls)
 	f := c.counted[file]
 	if f.wal && c.config.Commit != nil {
 		return c.commit(tls, file, f)
