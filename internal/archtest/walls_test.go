@@ -24,7 +24,7 @@ var walls = []wall{
 	{"net/smtp", []string{"internal/mail"}, "one package sends mail, by a guarded dialer"},
 	{"os/exec", []string{"bench/load", "internal/cli/browser", "internal/programtest", "internal/resource/machines/sshtest", "internal/server/browsertest", "internal/store/blob/s3/s3test", "internal/store/postgres/pgtest"}, "scripts run programs on machines, never beside the service"},
 	{"plugin", nil, "what runs is what was built"},
-	{"syscall", []string{"internal/network", "internal/programtest", "internal/resource/files", "internal/store/postgres/pgtest", "internal/store/ring", "internal/store/sqlite", "bench/fuel"}, "elsewhere the standard library's portable calls do"},
+	{"syscall", []string{"internal/network", "internal/programtest", "internal/resource/files", "internal/store/postgres/pgtest", "internal/store/ring", "internal/store/sqlite", "bench/fuel", "bench/resources"}, "elsewhere the standard library's portable calls do"},
 	{"database/sql", []string{"internal/resource/sessions", "bench/resources"}, "a transaction never leaves the package that began it"},
 	{"os", []string{"lang/langtest", "lang/langtest/*", "internal/*", "internal/account/seal", "internal/tlscert/tlscerttest", "internal/resource/*", "internal/resource/databases/ship", "internal/resource/machines/sshtest", "internal/store/*", "internal/store/blob/*", "internal/store/blob/s3/s3test", "internal/store/postgres/pgtest", "internal/store/sqlite/sqlitetest", "cmd/*", "editors", "bench/*"}, "the language reaches the world through its host alone"},
 	{"math/rand", nil, "chance comes from the host, so that a run can be repeated"},
