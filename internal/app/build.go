@@ -60,6 +60,7 @@ import (
 
 // parts are what a service is made of.
 type parts struct {
+	opened       backend.Opened
 	store        store.Store
 	accounts     *account.Service
 	blobs        *files.Blobs
@@ -112,18 +113,20 @@ func (a *App) openStore(ctx context.Context) error {
 		a.o.Log.Warn("the data folder was accessible to other users of this machine: its permissions were restricted", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
 	}
 	opened, err := backend.Open(ctx, backend.Options{
-		Data: a.settings.Data, Database: a.settings.Database, Own: true, Create: true, Grown: a.growth.Add, AcceptDamage: a.o.AcceptDamage, Log: a.o.Log,
+		Data: a.settings.Data, Database: a.settings.Database, Own: true, Create: true, Join: a.settings.Join, Grown: a.growth.Add, AcceptDamage: a.o.AcceptDamage, Log: a.o.Log,
 	})
 	if err != nil {
 		return err
 	}
-	a.parts.store = opened.Aggregate().CacheAccounts().CacheSites()
+	a.parts.opened, a.parts.store = opened, opened.Aggregate().CacheAccounts().CacheSites()
 	a.stores("store", func(context.Context) error { return opened.Close() })
 	a.parts.inventory = resource.Inventory{Data: a.settings.Data, Folder: sqlite.AccountFolder, Store: a.parts.store.Databases, Log: a.o.Log, AcceptDamage: a.o.AcceptDamage}
-	if err := a.parts.inventory.Check(ctx); err != nil {
-		return err
+	if opened.HasDatabases() {
+		if err := a.parts.inventory.Check(ctx); err != nil {
+			return err
+		}
+		a.closes("inventory of databases", func(ctx context.Context) error { return a.parts.inventory.Update(ctx, time.Now()) })
 	}
-	a.closes("inventory of databases", func(ctx context.Context) error { return a.parts.inventory.Update(ctx, time.Now()) })
 	vault, err := seal.OpenVault(ctx, a.parts.store.Accounts, a.settings.MasterKeyPath(), a.settings.MasterKeyFile != "")
 	if err != nil {
 		return err
@@ -238,8 +241,8 @@ func (a *App) startUpkeep(ctx context.Context) error {
 		Accounts: p.accounts, AccountStore: p.store.Accounts, Jobs: p.store.Jobs, Queue: p.store.Queue, Deliveries: p.store.Deliveries, Mails: p.store.Mails,
 		Shares: p.store.Shares, Files: p.store.Files, Blobs: p.blobs, Resources: p.resources, Store: p.store,
 		Data: a.settings.Data, MinFreeDisk: minFreeDisk, Growth: a.growth, Limits: a.settings.Limits,
-		PurgeDevelopment: !a.settings.Dev && a.settings.DevUsername != "", Began: a.began,
-		Tasks: []upkeep.Task{p.certificates.Remind, p.inventory.Update, p.accounts.CheckSites(p.proofs.CheckRecord), p.signIns.Sweep, p.accounts.SweepInvitations}, Observe: p.observer.Observe, Guard: p.guard, Log: a.o.Log,
+		Beside: !p.opened.HasDatabases(), PurgeDevelopment: !a.settings.Dev && a.settings.DevUsername != "", Began: a.began,
+		Own: []upkeep.Task{p.certificates.Remind}, Tasks: []upkeep.Task{p.inventory.Update, p.accounts.CheckSites(p.proofs.CheckRecord), p.signIns.Sweep, p.accounts.SweepInvitations}, Observe: p.observer.Observe, Guard: p.guard, Log: a.o.Log,
 	})
 	p.upkeep.Start()
 	a.closes("upkeep", p.upkeep.Stop)
@@ -266,7 +269,7 @@ func (a *App) openCertificates() (err error) {
 // openResources opens what scripts reach.
 func (a *App) openResources(ctx context.Context) error {
 	p := &a.parts
-	blobs, err := blob.Open(ctx, a.settings.Data, a.settings.Blobs)
+	blobs, err := blob.OpenShared(ctx, a.settings.Data, a.settings.Blobs, p.opened.Bucket, p.opened.HasDatabases())
 	if err != nil {
 		return fmt.Errorf("contents of files: %w", err)
 	}
@@ -278,10 +281,7 @@ func (a *App) openResources(ctx context.Context) error {
 	}
 	a.closes("blobs' lock", func(context.Context) error { return lock.Close() })
 	blobs.SetRemovalLock(lock.TryExclusive)
-	if _, err := blobs.RemoveUnfinished(time.Now()); err != nil {
-		return fmt.Errorf("data folder: %w", err)
-	}
-	if err := blobs.FinishDeletions(ctx, p.store.Files); err != nil {
+	if err := blobs.Recover(ctx, p.store.Files, p.opened.HasDatabases(), p.opened.Bucket != nil); err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	trees := files.NewTrees(p.store.Files, blobs, time.Now)
@@ -301,8 +301,8 @@ func (a *App) openResources(ctx context.Context) error {
 	p.mailing = resource.NewMailing(resource.MailOptions{Ledger: p.ledger, Store: p.store.Mails, Accounts: p.accounts, Trees: trees, Server: a.settings.MailServer, Password: a.settings.MailPassword, From: a.settings.MailFrom, Dev: a.settings.Dev, Data: a.settings.Data, Log: a.o.Log, Guard: p.guard, OnAttempt: p.metrics.CountMail, OnSent: a.downloaded})
 	p.resources = resource.New(resource.Options{
 		Mount:  p.mount,
-		Folder: filepath.Join(a.settings.Data, sqlite.AccountFolder), Usage: p.store.Files, Trees: trees, Reclaims: true,
-		Dev: a.settings.Dev, Accounts: p.accounts, Shares: p.shares, Sessions: sessions.New(p.store.Sessions, sessions.Options{}), Fetcher: fetcher, Machines: reached, Mails: p.mailing, Tally: p.tally,
+		Folder: filepath.Join(a.settings.Data, sqlite.AccountFolder), Usage: p.store.Files, Trees: trees, Reclaims: p.opened.HasDatabases(), NoDatabases: !p.opened.HasDatabases(),
+		Dev: a.settings.Dev, Accounts: p.accounts, Shares: p.shares, Sessions: sessions.New(p.store.Sessions, sessions.Options{Turns: p.store.Turns, Holder: func() int64 { return p.worker.Member().Incarnation }}), Fetcher: fetcher, Machines: reached, Mails: p.mailing, Tally: p.tally,
 	})
 	a.closes("databases", func(context.Context) error { return p.resources.Close() })
 	a.closes("fetches", func(context.Context) error { fetcher.Close(); return nil })
@@ -343,24 +343,6 @@ func (a *App) newHashing() *password.Gate {
 func (a *App) dashboard() hostname.Origin {
 	o, _ := hostname.OriginOf(a.url) // which settings have checked
 	return o
-}
-
-// framers are the origins of the pages that show previews, as a policy names them: a service on this machine is
-// called by any of the machine's names, and its pages come from that name.
-func (a *App) framers() string {
-	own := a.dashboard()
-	list := own.String()
-	names := []string{"127.0.0.1", "localhost"}
-	if !slices.Contains(names, own.Host) {
-		return list
-	}
-	for _, name := range names {
-		if name != own.Host {
-			own.Host = name
-			return list + " " + own.String()
-		}
-	}
-	return list
 }
 
 // origins are those of the service's own pages.

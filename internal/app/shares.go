@@ -21,7 +21,7 @@ func (a *App) downloads() download.Options {
 	enter := func(ctx context.Context, account int64) (func(), error) {
 		return downloads.Acquire(ctx, account, mostDownloadsOfOne)
 	}
-	return download.Options{Shares: a.parts.shares, Page: a.framers(), Enter: enter, OnFailed: func(id string, err error) {
+	return download.Options{Shares: a.parts.shares, Page: download.Framers(a.dashboard()), Enter: enter, OnFailed: func(id string, err error) {
 		a.o.Log.Error("a download was aborted", "link", id, "error", err)
 	}, CountSent: a.downloaded}
 }

@@ -126,7 +126,7 @@ var layers = []layer{
 	{
 		pkg: "internal/resource",
 		imports: []string{
-			"internal/account", "internal/account/usage", "internal/admit", "internal/engine", "internal/guard", "internal/network", "internal/resource/databases", "internal/resource/databases/ship", "internal/resource/fetch",
+			"internal/account", "internal/account/usage", "internal/admit", "internal/engine", "internal/fault", "internal/guard", "internal/network", "internal/resource/databases", "internal/resource/databases/ship", "internal/resource/fetch",
 			"internal/resource/files", "internal/resource/machines", "internal/resource/machines/ssh", "internal/resource/machines/wasm", "internal/mail", "internal/redacted", "internal/resource/mails", "internal/resource/sessions", "internal/resource/shares", "internal/site", "lang/value",
 		},
 	},
@@ -186,7 +186,7 @@ var layers = []layer{
 	{pkg: "internal/colour"},
 	{pkg: "internal/server/asset", imports: []string{"internal/fault", "internal/server", "internal/wire"}},
 	{pkg: "internal/server/dashboard", imports: []string{"internal/fault", "internal/hostname", "internal/server", "internal/wire"}},
-	{pkg: "internal/server/download", imports: []string{"internal/account", "internal/fault", "internal/principal", "internal/resource/shares", "internal/server", "internal/server/asset", "internal/service", "internal/wire"}},
+	{pkg: "internal/server/download", imports: []string{"internal/account", "internal/fault", "internal/hostname", "internal/principal", "internal/resource/shares", "internal/server", "internal/server/asset", "internal/service", "internal/wire"}},
 	{pkg: "internal/server/openapi"},
 	{pkg: "internal/server/formapi", imports: []string{"internal/fault", "internal/job", "internal/principal", "internal/server", "internal/service", "internal/wire"}},
 	{pkg: "internal/server/formpage", imports: []string{"internal/colour", "internal/fault", "internal/job", "internal/keyedlock", "internal/principal", "internal/server", "internal/server/asset", "internal/service", "internal/wire", "lang/form", "lang/value"}},
@@ -203,7 +203,7 @@ var layers = []layer{
 	{
 		pkg: "internal/operator",
 		imports: []string{
-			"internal/account", "internal/account/seal", "internal/account/usage", "internal/audit", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/mail", "internal/network", "internal/replay", "internal/resource", "internal/resource/databases",
+			"internal/account", "internal/account/seal", "internal/account/usage", "internal/audit", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/mail", "internal/member", "internal/network", "internal/replay", "internal/resource", "internal/resource/databases",
 			"internal/resource/files", "internal/resource/machines/owned", "internal/resource/shares", "internal/store", "internal/store/backend", "internal/store/blob", "internal/store/relational", "internal/store/sqlite", "internal/webhook", "internal/wire",
 		},
 	},
@@ -219,7 +219,7 @@ var layers = []layer{
 	{
 		pkg: "internal/app",
 		imports: []string{
-			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/app/tree", "internal/auth", "internal/backup", "internal/config", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen",
+			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/app/tree", "internal/auth", "internal/backup", "internal/config", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen", "internal/member",
 			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/schedule", "internal/resource/*", "internal/resource/databases/owned", "internal/resource/files/deployed", "internal/resource/machines/owned", "internal/resource/shares/owned", "internal/server", "internal/server/*", "internal/service", "internal/signin",
 			"internal/store", "internal/store/backend", "internal/store/blob", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",

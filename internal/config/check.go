@@ -24,6 +24,9 @@ func (s *Settings) check() []error {
 	if (s.DevUsername == "") != (s.DevPassword == "") {
 		refuse("dev-username and dev-password: the development account needs both, and one is missing")
 	}
+	if s.Join && (s.Database == "" || s.Blobs == nil) {
+		refuse("join: nodes share a database and a bucket: set database and blobs")
+	}
 	wrong = append(wrong, s.checkTLS()...)
 	if s.ReadHeaderTimeout > s.ReadTimeout {
 		refuse("read-header-timeout: %s is longer than read-timeout, %s", s.ReadHeaderTimeout, s.ReadTimeout)

@@ -22,6 +22,7 @@ type Settings struct {
 	Data          string        // the data folder
 	Database      redacted.Text // where the store is on PostgreSQL, which may hold a password; "" for SQLite in the data folder
 	Blobs         *Bucket       // where the contents of files are; nil for a folder in the data folder
+	Join          bool          // one more node of the database
 	MasterKeyFile string        // "" for master.key in the data folder
 
 	// The addresses that links begin with, without a slash at the end; "" for
@@ -145,6 +146,8 @@ func All() []Setting {
 			set: func(s *Settings, text string) (err error) { s.Database, err = parseDatabase(text); return err }},
 		{Name: "blobs", Group: groupBasics, Takes: "URL", Default: "a folder in the data folder", Help: "Keep contents of files in S3: s3://bucket/prefix?region=eu-central-1, or with endpoint=https://host",
 			set: func(s *Settings, text string) (err error) { s.Blobs, err = parseBlobs(text); return err }},
+		{Name: "join", Group: groupBasics, Default: "off", Help: "Serve as one more node of --database, beside the first one: with --blobs, and a copy of its master key",
+			set: func(s *Settings, text string) (err error) { s.Join, err = parseSwitch(text); return err }},
 		{Name: "master-key-file", Group: groupBasics, Takes: "FILE", Default: "master.key in the data folder", Help: "The key that wraps secrets",
 			set: func(s *Settings, text string) (err error) { s.MasterKeyFile, err = parseNonEmpty(text); return err }},
 

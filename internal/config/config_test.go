@@ -98,7 +98,7 @@ log_level = "warn"`, 0o644)
 // flag unless it is a secret.
 func TestEverySetting(t *testing.T) {
 	values := map[string]string{
-		"listen": "0.0.0.0:80", "data": "/srv/ql", "database": "postgres://ql@db.example/ql", "blobs": "s3://bucket/prefix?region=eu-central-1", "master-key-file": "/k",
+		"listen": "0.0.0.0:80", "data": "/srv/ql", "database": "postgres://ql@db.example/ql", "blobs": "s3://bucket/prefix?region=eu-central-1", "join": "on", "master-key-file": "/k",
 		"base-url": "https://a.example/", "json-api-url": "https://j.example", "file-url": "https://f.example", "site-url": "https://s.example", "site-host": "s.example", "site-listen": ":81",
 		"allowed-hosts": "A.example,b.example", "trusted-proxies": "10.1.2.3/8,::1",
 		"tls-cert": "c", "tls-key": "k", "acme-domains": "d.example", "acme-sites": "on", "acme-email": "a@b.c", "acme-url": "https://acme.example/directory",
@@ -313,6 +313,7 @@ func TestRefused(t *testing.T) {
 		{name: "a script larger than its request", file: "[plans.free]\nscript_bytes = '1 MiB'", want: []string{"plans.free.script_bytes: 1048576 bytes never arrive in a request, which may have 262144: make it smaller, or body_bytes larger"}, lines: 1},
 		{name: "plans of another kind", file: "plans = 1", want: []string{"plans: it takes tables"}},
 
+		{name: "a node of nothing", flags: map[string]string{"join": "on"}, want: []string{"join: nodes share a database and a bucket: set database and blobs"}, lines: 1},
 		{name: "dev for others", flags: map[string]string{"dev": "true", "listen": "0.0.0.0:8080"}, want: []string{"listen: with dev only this machine is listened to, and 0.0.0.0:8080 is reached by others"}},
 		{name: "dev on all addresses", flags: map[string]string{"dev": "true", "listen": ":8080"}, want: []string{"listen: "}},
 		{name: "below a path", flags: map[string]string{"base-url": "https://a.example/ql/"}, want: []string{"base-url: https://a.example/ql has a path"}},

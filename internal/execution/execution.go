@@ -55,6 +55,9 @@ type Host struct {
 	Passwords *password.Gate
 	Clock     func() time.Time
 	Log       *slog.Logger
+	// NoDatabases is the error of scripts that use databases of their account, where those are at another node;
+	// nil where they are here.
+	NoDatabases error
 	// SignalURL is where programs tell a job something; nil where they cannot.
 	SignalURL func(a account.ID, id job.ID) string
 	// Calls returns the other jobs as a script reaches them; nil where there are none.

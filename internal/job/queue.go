@@ -72,6 +72,9 @@ type Submissions interface {
 	ReserveKey(ctx context.Context, a account.ID, k Key, id ID, now time.Time) (earlier ID, err error)
 	// FindKey returns the job that a key leads to, or no ID. Errors are as of Accept.
 	FindKey(ctx context.Context, a account.ID, k Key, now time.Time) (earlier ID, err error)
+	// HasLivingKey tells whether the call that a key was reserved for is in the hands of a process that is a
+	// member, and another one than this. It may be over.
+	HasLivingKey(ctx context.Context, a account.ID, k Key, but member.Member) (bool, error)
 }
 
 // ProgramRetention is how long a program stays at least, from when it was last given
@@ -89,6 +92,10 @@ type Task struct {
 	Spec         []byte // what to run it with, sealed
 	Call         Call   // what its history shows of that
 	Untraced     bool   // its trace is NoTrace from the start
+	// UsesDatabases says that its program reaches databases of the account: it is claimed where those are.
+	UsesDatabases bool
+	// Elsewhere says that the member does not run it: it is accepted, belongs to nobody, and is due.
+	Elsewhere    bool
 	Webhook      string // where to announce its end, "" for nowhere
 	WebhookTrace bool   // with its trace
 	// WebhookEvents is what is announced there.
@@ -120,6 +127,8 @@ type Key struct {
 	Legacy [32]byte
 	Body   [32]byte // of the request
 	Until  time.Time
+	// Member is the incarnation that runs the call, where nothing else tells of that; 0 otherwise.
+	Member int64
 }
 
 // IsPages tells whether a page called.

@@ -52,7 +52,8 @@ type Info struct {
 // nil. Methods are safe for concurrent use.
 type Store interface {
 	// Join makes a process the next incarnation of its node. The incarnation before
-	// is no member from then on. It returns the number of the last change too.
+	// is no member from then on. That it joined is a change that the others must see, where there are others. It
+	// returns the number of the last change too.
 	Join(ctx context.Context, n Node) (m Member, last int64, err error)
 	// Renew counts a renewal of a member that has seen the changes up to a number;
 	// ErrBehind where there are later ones, ErrBuried or ErrReplaced where it is no

@@ -8,7 +8,9 @@ import (
 	"ql/internal/account/seal"
 	"ql/internal/audit"
 	"ql/internal/config"
+	"ql/internal/fault"
 	"ql/internal/job"
+	"ql/internal/member"
 	"ql/internal/resource"
 	"ql/internal/store"
 	"ql/internal/store/backend"
@@ -44,6 +46,18 @@ func RotateMasterKey(ctx context.Context, s config.Settings) (r KeyRotation, err
 	}
 	all := opened.Aggregate()
 	defer func() { err = errors.Join(err, opened.Close()) }()
+	if !opened.HasDatabases() {
+		return r, fault.New(fault.NotAvailable, "the master key is rotated where the first node has its data folder: name that by --data")
+	}
+	if lease, several := backend.Lease(s.Database); several {
+		n, err := member.CountLiving(ctx, all.Members, lease)
+		if err == nil && n > 0 {
+			err = fault.New(fault.InvalidRequest, "%d nodes serve with this database: stop all of them, rotate the master key here, and give each a copy of it", n)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
 	rotation, err := seal.BeginRotation(ctx, all.Accounts, s.MasterKeyPath())
 	if err != nil {
 		return r, err

@@ -37,6 +37,7 @@ type Operator struct {
 	settings config.Settings
 	data     string
 	key      string // the file of the master key
+	opened   backend.Opened
 }
 
 // Open opens the data folder of the settings. Where there is none yet
@@ -55,7 +56,7 @@ func Open(ctx context.Context, s config.Settings, create bool) (*Operator, error
 		return nil, errors.Join(err, all.Close())
 	}
 	accounts := account.NewService(all.Accounts, vault, account.Options{Dev: s.Dev, KeysOnce: s.KeysOnce, Limits: s.Limits, Plans: s.PlanNames()})
-	return &Operator{Accounts: accounts, Jobs: all.Jobs, Views: all.Queue, Webhooks: all.Deliveries, Mails: all.Mails, store: all, settings: s, data: s.Data, key: s.MasterKeyPath()}, nil
+	return &Operator{Accounts: accounts, Jobs: all.Jobs, Views: all.Queue, Webhooks: all.Deliveries, Mails: all.Mails, store: all, settings: s, data: s.Data, key: s.MasterKeyPath(), opened: opened}, nil
 }
 
 // prepareFolder makes the data folder as a server does, or refuses one that is
@@ -85,6 +86,9 @@ func (o *Operator) DeleteAccount(ctx context.Context, name string) error {
 	}
 	if err := o.Accounts.MarkDeleted(ctx, a.Username); err != nil {
 		return err
+	}
+	if !o.opened.HasDatabases() {
+		return nil // the node that has the account's databases does the rest
 	}
 	if err := o.pool(nil).RemoveFolder(a.ID); err != nil {
 		return fmt.Errorf("the account is disabled, and its folder is not removed: %w", err)

@@ -33,7 +33,7 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	blobs, err := blob.Open(ctx, o.data, o.settings.Blobs)
+	blobs, err := blob.OpenShared(ctx, o.data, o.settings.Blobs, o.opened.Bucket, o.opened.HasDatabases())
 	if err != nil {
 		return err
 	}
@@ -52,6 +52,9 @@ func (o *Operator) Databases(ctx context.Context, name string) (*databases.Datab
 	a, err := o.Accounts.Find(ctx, name)
 	if err != nil {
 		return nil, err
+	}
+	if !o.opened.HasDatabases() {
+		return nil, resource.ErrDatabasesElsewhere
 	}
 	return o.pool(nil).Databases(a.ID, a.Limits(o.settings.Limits)), nil
 }

@@ -38,6 +38,8 @@ type Options struct {
 	Guard *guard.Guard
 	// Reclaims says that this process is the one that removes dead content.
 	Reclaims bool
+	// NoDatabases says that the databases of accounts are at another node.
+	NoDatabases bool
 
 	Dev bool // the node is one person's own
 	// Mount is a real folder among the files of the development account; nil for none.
@@ -109,7 +111,7 @@ func (p *Pool) Open(_ context.Context, a account.Account, l account.Limits, sess
 	files := p.files(h, a, l)
 	return engine.Resources{
 		Files:     files,
-		Databases: h.databases,
+		Databases: p.databases(h),
 		Sessions:  p.o.Sessions.For(a.ID, session).WithBounds(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
 		Secrets:   secrets{p.o.Accounts, a.ID},
 		Shares:    p.o.Shares.For(a.ID, p.shareLimits(a, l)),
@@ -119,6 +121,14 @@ func (p *Pool) Open(_ context.Context, a account.Account, l account.Limits, sess
 		Quota:     func(ctx context.Context) (value.Value, error) { return p.quota(ctx, h, q) },
 		Release:   func() { p.release(h) },
 	}, nil
+}
+
+// databases are what the scripts of an account have for databases.
+func (p *Pool) databases(h *handle) engine.Databases {
+	if p.o.NoDatabases {
+		return elsewhere{}
+	}
+	return h.databases
 }
 
 // Tree returns an account's files. Release lets go of them.

@@ -96,9 +96,16 @@ func (u *inFlight) has(id job.ID) bool {
 }
 
 // repeatAnswer answers a call again whose key was used before. A script that was ended
-// before its own end has failed for whoever called it; a no is an end of its own.
-func (s *Service) repeatAnswer(ctx context.Context, c Caller, id job.ID, q Query, a Answer) (Answer, error) {
+// before its own end has failed for whoever called it; a no is an end of its own. RunsElsewhere tells of
+// a call that is recorded when it is over whether another node may still run it; nil of others.
+func (s *Service) repeatAnswer(ctx context.Context, c Caller, id job.ID, q Query, runsElsewhere func() (bool, error), a Answer) (Answer, error) {
 	running := s.inFlight.has(id) // before the look for its record: it may end in between
+	if !running && runsElsewhere != nil {
+		var err error
+		if running, err = runsElsewhere(); err != nil {
+			return a, err
+		}
+	}
 	v, err := s.jobView(ctx, c.Memory, id)
 	if errors.Is(err, job.ErrNotFound) {
 		return a, unrecordedError(running, q.Async)

@@ -53,6 +53,9 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	if err != nil {
 		return a, err
 	}
+	if err := s.o.Host.NoDatabases; err != nil && failure == nil && program.UsesDatabases() {
+		return a, err
+	}
 	if failure == nil && !(q.Page != nil && ignoresInput(program)) {
 		if err := x.CheckInput(ctx, program); err != nil {
 			return a, noteInput(err, q.NoInput)
@@ -71,7 +74,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 			return a, submitError(err, l)
 		}
 		if earlier != (job.ID{}) {
-			return s.repeatAnswer(ctx, c, earlier, q, a)
+			return s.repeatAnswer(ctx, c, earlier, q, func() (bool, error) { return s.o.Jobs.RunsElsewhere(ctx, who.Account.ID, *key) }, a)
 		}
 		_ = ticket.Turn(ctx) // where ctx has ended, the machine tells
 	}

@@ -64,6 +64,7 @@ type Jobs interface {
 	Adopt(ctx context.Context, s worker.Submission, run *engine.Run, out engine.Outcome, ran time.Duration) (*job.View, error)
 	ReserveKey(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error)
 	FindKey(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error)
+	RunsElsewhere(ctx context.Context, a account.ID, k job.Key) (bool, error)
 	SubmitCalled(s worker.Called) (*job.End, error)
 	ChildEnd(ctx context.Context, a account.ID, parent, child job.ID, most int64) (*job.ChildEnd, error)
 	IsChild(ctx context.Context, a account.ID, parent, child job.ID) (bool, error)

@@ -48,7 +48,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 				return a, submitError(err, l)
 			}
 			if earlier != (job.ID{}) {
-				return s.repeatAnswer(ctx, c, earlier, q, a)
+				return s.repeatAnswer(ctx, c, earlier, q, nil, a)
 			}
 		}
 		spent.Count(0)
@@ -76,7 +76,7 @@ func (s *Service) submit(ctx context.Context, who caller, c Caller, q Query, l a
 		return a, unknownOutcome(submitError(err, l), id, q.Key != nil)
 	}
 	if earlier != (job.ID{}) {
-		return s.repeatAnswer(ctx, c, earlier, q, a)
+		return s.repeatAnswer(ctx, c, earlier, q, nil, a)
 	}
 	spent.Count(0) // how long it runs is counted with its end
 	a.Job, a.Status = s.acceptedAnswer(id), 202

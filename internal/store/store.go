@@ -46,7 +46,9 @@ type Store struct {
 	Shares       shares.Store
 	Machines     machines.Store
 	Sessions     sessions.Store
-	SignIns      signin.Store // to the dashboard
+	Turns        sessions.Turns // of nodes at sessions; nil where there is one
+	Hints        member.Hints   // to other nodes; nil likewise
+	SignIns      signin.Store   // to the dashboard
 	Usage        usage.Store
 	Databases    Databases
 	Shipped      ship.Log // changes of accounts' databases

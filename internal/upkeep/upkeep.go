@@ -57,8 +57,11 @@ type Options struct {
 	Limits      func(account.Plan) account.Limits
 	// PurgeDevelopment says that more than one person may use the development account.
 	PurgeDevelopment bool
-	Began            time.Time // when the process did; no attempt at a job is older
-	Tasks            []Task    // others that are run each time
+	// Beside says that another node does what is done once for all: here is done what is each node's own.
+	Beside bool
+	Began  time.Time // when the process did; no attempt at a job is older
+	Tasks  []Task    // others that are run each time
+	Own    []Task    // those that each node runs for itself
 	// Observe counts what metrics show. It is called often, also while tasks run.
 	Observe Task
 
@@ -185,7 +188,9 @@ func (u *Upkeep) loop(ctx context.Context) {
 		case <-disk.C:
 			failed(u.freeDisk(ctx))
 		case <-u.deletions:
-			failed(u.o.Guard.DoErr("upkeep", func() error { return u.finishDeletions(ctx, time.Now()) }))
+			if !u.o.Beside {
+				failed(u.o.Guard.DoErr("upkeep", func() error { return u.finishDeletions(ctx, time.Now()) }))
+			}
 		case <-ctx.Done():
 			return
 		}
@@ -195,9 +200,13 @@ func (u *Upkeep) loop(ctx context.Context) {
 // Run runs all tasks once, as of a moment.
 func (u *Upkeep) Run(ctx context.Context, now time.Time) error {
 	var errs []error
-	for _, do := range append([]Task{
+	tasks := append([]Task{
 		u.sweepBlobs, u.finishDeletions, u.purgeDevelopment, u.expireJobs, u.prune, u.pruneShares, u.pruneSites, u.sweepScripts, u.deleteReceipts, u.checkLock,
-	}, u.o.Tasks...) {
+	}, u.o.Tasks...)
+	if u.o.Beside {
+		tasks = nil
+	}
+	for _, do := range append(tasks, u.o.Own...) {
 		// One that panics every time must not keep the others from their work.
 		errs = append(errs, u.o.Guard.DoErr("upkeep", func() error { return do(ctx, now) }))
 	}

@@ -15,6 +15,7 @@ import (
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/journal"
+	"ql/internal/member"
 	"ql/internal/principal"
 	"ql/internal/wire"
 	"ql/lang/bytecode"
@@ -211,6 +212,9 @@ func (a *attempt) drive(ctx context.Context) error {
 		if err := a.load(ctx); err != nil {
 			return err
 		}
+	}
+	if a.w.runsElsewhere(a.program) { // it was answered here
+		return errElsewhere
 	}
 	return a.start(ctx)
 }
@@ -792,8 +796,9 @@ func (a *attempt) resolve(ctx context.Context, err error) {
 	switch {
 	case errors.Is(err, job.ErrLeaseLost), errors.Is(err, engine.ErrSuperseded), errors.Is(err, errLeaseLost):
 		return // somebody else has it
-	case errors.Is(err, errDrain):
+	case errors.Is(err, errDrain), errors.Is(err, errElsewhere):
 		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock(), a.failures, a.elapsed())
+		w.hint(member.HintDue)
 	case errors.Is(err, errAccountDisabled):
 		err = w.o.Queue.Release(ctx, a.lease, w.o.Clock().Add(disabledRecheck), a.failures, a.elapsed())
 	case errors.Is(err, errStopped):

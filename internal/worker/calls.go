@@ -6,6 +6,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/execution"
 	"ql/internal/job"
+	"ql/internal/member"
 )
 
 // Called is a job that a script starts.
@@ -35,7 +36,7 @@ func (w *Worker) SubmitCalled(s Called) (ended *job.End, err error) {
 	if w.draining.Load() {
 		return nil, ErrStopping
 	}
-	if s.Awaited && s.Concurrency.Key == "" { // else whether it may run now is known once it is stored
+	if s.Awaited && s.Concurrency.Key == "" && !w.runsElsewhere(s.Program) { // else whether it may run now, and here, is known once it is stored
 		if ended, err = w.runCalled(&s); ended != nil || err != nil {
 			return ended, err
 		}
@@ -43,6 +44,10 @@ func (w *Worker) SubmitCalled(s Called) (ended *job.End, err error) {
 	lease, _, err := w.store(s.Checkpoint(), &s.Submission, job.Accepted)
 	if err != nil {
 		return nil, err
+	}
+	if w.runsElsewhere(s.Program) {
+		w.hint(member.HintDue)
+		return nil, nil
 	}
 	w.mu.Lock()
 	w.scheduler.enqueue(w.scheduler.queue(s.Account.ID, s.Limits.Concurrent), lease.ID, &entry{})

@@ -33,7 +33,11 @@ func (w *Worker) leave() {
 
 // renewLoop renews the membership, and looks after what is held by it.
 func (w *Worker) renewLoop(ctx context.Context) {
-	ticker := time.NewTicker(w.o.Lease / 3)
+	every := w.o.Lease / 3
+	if w.o.RenewAlone { // a change waits for it
+		every = w.o.Lease / 5
+	}
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		select {
@@ -96,11 +100,30 @@ func (w *Worker) renew(ctx context.Context) error {
 		return err
 	}
 	buried, err := w.session.BuryDead(ctx, others)
-	if err != nil || buried == 0 {
+	if err != nil {
 		return err
 	}
-	w.o.Log.Warn("nodes are dead: their jobs are taken over", "nodes", buried)
-	return w.recover(ctx)
+	if buried > 0 {
+		w.o.Log.Warn("nodes are dead: their jobs are taken over", "nodes", buried)
+	}
+	if w.noteOthers(others) || buried > 0 {
+		return w.recover(ctx)
+	}
+	return nil
+}
+
+// noteOthers remembers the other members, and reports whether one is none any more that was one when it was last
+// looked: it has left, or was buried by another. What it leaves is for all.
+func (w *Worker) noteOthers(others []member.Info) (left bool) {
+	now := make(map[int64]bool, len(others))
+	for _, i := range others {
+		now[i.Incarnation] = true
+	}
+	for incarnation := range w.others {
+		left = left || !now[incarnation]
+	}
+	w.others = now
+	return left
 }
 
 // recover counts the ends of dead processes, and takes over their jobs.

@@ -62,7 +62,7 @@ func (w *Worker) task(s *Submission, now time.Time) (*job.Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, WebhookTrace: s.WebhookTrace, WebhookEvents: s.WebhookEvents, Key: s.Key, Call: s.Call, Called: s.Called, Untraced: s.Spec.Trace != wire.TraceFull, Concurrency: s.Concurrency}
+	t := &job.Task{Summary: s.Summary, Program: s.Program.Hash, Webhook: s.Webhook, WebhookTrace: s.WebhookTrace, WebhookEvents: s.WebhookEvents, Key: s.Key, Call: s.Call, Called: s.Called, Untraced: s.Spec.Trace != wire.TraceFull, Concurrency: s.Concurrency, UsesDatabases: s.Program.UsesDatabases()}
 	if !w.o.Unlimited {
 		t.MostPrograms, t.MostBlocked = s.Limits.SuspendedBytes, s.Limits.Queued
 		if !s.Spec.Owner { // visitors leave a quarter
@@ -85,7 +85,7 @@ func (w *Worker) store(ctx context.Context, s *Submission, state job.State) (job
 	if err != nil {
 		return job.Lease{}, job.ID{}, err
 	}
-	task.State = state
+	task.State, task.Elsewhere = state, state == job.Accepted && w.runsElsewhere(s.Program)
 	ctx, cancel := detached(ctx)
 	defer cancel()
 	lease, earlier, err := w.o.Queue.Accept(ctx, task, w.session.Member(), now)
@@ -108,7 +108,7 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 			s.Opened.Close()
 		}
 	}()
-	if s.Concurrency.Key != "" { // whether it may run now is known once it is stored
+	if s.Concurrency.Key != "" || w.runsElsewhere(s.Program) { // whether it may run now, and here, is known once it is stored
 		err = w.SubmitStored(ctx, s, func(ctx context.Context, t *job.Task, m member.Member) (l job.Lease, stored bool, err error) {
 			l, earlier, err = w.o.Queue.Accept(ctx, t, m, w.o.Clock())
 			return l, err == nil && earlier == (job.ID{}), err
@@ -234,6 +234,7 @@ func (w *Worker) Adopt(ctx context.Context, s Submission, run *engine.Run, out e
 // ReserveKey makes an idempotency key lead to a synchronous call, before that is
 // run. It returns the job of an earlier call with the key.
 func (w *Worker) ReserveKey(ctx context.Context, a account.ID, k job.Key, id job.ID) (earlier job.ID, err error) {
+	k.Member = w.session.Member().Incarnation
 	return w.o.Queue.ReserveKey(ctx, a, k, id, w.o.Clock())
 }
 
@@ -241,6 +242,14 @@ func (w *Worker) ReserveKey(ctx context.Context, a account.ID, k job.Key, id job
 // the key as it is.
 func (w *Worker) FindKey(ctx context.Context, a account.ID, k job.Key) (earlier job.ID, err error) {
 	return w.o.Queue.FindKey(ctx, a, k, w.o.Clock())
+}
+
+// RunsElsewhere tells whether the call that a key was reserved for is in the hands of another process, which lives.
+func (w *Worker) RunsElsewhere(ctx context.Context, a account.ID, k job.Key) (bool, error) {
+	if w.o.Hints == nil {
+		return false, nil
+	}
+	return w.o.Queue.HasLivingKey(ctx, a, k, w.session.Member())
 }
 
 // prompt makes what is stored of a question, with a token for its page.
@@ -317,7 +326,11 @@ func (w *Worker) SubmitStored(ctx context.Context, s Submission, store StoreTask
 	lease, stored, err := w.storeBy(ctx, &s, store)
 	w.mu.Lock()
 	queue.incoming--
-	if err == nil && stored {
+	switch {
+	case err != nil || !stored:
+	case w.runsElsewhere(s.Program):
+		w.hint(member.HintDue)
+	default:
 		w.scheduler.enqueue(queue, lease.ID, &entry{})
 	}
 	w.scheduler.dropIdle(queue)
@@ -332,7 +345,7 @@ func (w *Worker) storeBy(ctx context.Context, s *Submission, store StoreTask) (j
 	if err != nil {
 		return job.Lease{}, false, err
 	}
-	task.State = job.Accepted
+	task.State, task.Elsewhere = job.Accepted, w.runsElsewhere(s.Program)
 	ctx, cancel := detached(ctx)
 	defer cancel()
 	lease, stored, err := store(ctx, task, w.session.Member())

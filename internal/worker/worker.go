@@ -62,6 +62,8 @@ type Options struct {
 	// RenewAlone has a process renew also where it is alone and has no job under way: by its
 	// renewals the store knows how long what was read of it counts.
 	RenewAlone bool
+	// Hints go to and come from the other processes that share the store; nil where there are none.
+	Hints member.Hints
 	// MaxRunning is how many jobs are under way at once; 256 where left out. How many
 	// of them compute is the gate's business.
 	MaxRunning int
@@ -99,6 +101,7 @@ var (
 	errStopped         = errors.New("the job was cancelled")
 	errLeaseLost       = errors.New("another attempt has the job")
 	errAccountDisabled = errors.New("the account is disabled")
+	errElsewhere       = errors.New("the job needs what another node has")
 )
 
 // Worker runs jobs. It is safe for concurrent use.
@@ -113,6 +116,7 @@ type Worker struct {
 
 	session   *member.Session
 	renewSoon chan struct{}   // the membership may be lost
+	others    map[int64]bool  // the other members when they were last looked at; the renewal's own
 	strays    map[int64]int64 // jobs that the store says are here and that are not, and their attempts; the renewal's own
 
 	ended   [phaseCount]atomic.Uint64 // attempts, by the phase that they ended in
@@ -176,6 +180,11 @@ func (w *Worker) Start(ctx context.Context) error {
 	}
 	w.loop("due jobs", w.watchDue)
 	w.loop("leases", w.renewLoop)
+	if w.o.Hints != nil {
+		w.loop("hints of others", func(ctx context.Context) { w.o.Hints.Listen(ctx, w.onHint) })
+		w.loop("hints to others", w.o.Hints.Deliver)
+		w.loop("jobs elsewhere", w.watchElsewhere)
+	}
 	return nil
 }
 
@@ -254,7 +263,10 @@ func (w *Worker) Stats() Stats {
 // watchDue finds the jobs whose time has come.
 func (w *Worker) watchDue(ctx context.Context) {
 	// The clock may jump: it is looked at this often at least.
-	const seldom = 2 * time.Second
+	seldom := 2 * time.Second
+	if w.o.Hints != nil { // others make jobs due
+		seldom = time.Second
+	}
 	const often = 10 * time.Millisecond
 	for {
 		wait := seldom

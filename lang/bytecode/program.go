@@ -138,3 +138,13 @@ const (
 	HTMLTemplate               // escaped for HTML
 	ShellTemplate              // each one quoted argument of a shell
 )
+
+// UsesDatabases reports whether the program has a statement that reaches a database.
+func (p *Program) UsesDatabases() bool {
+	for i := range p.Sites {
+		if i != CommitSite && p.Sites[i].Effect.Info().Class == ClassDB {
+			return true
+		}
+	}
+	return false
+}

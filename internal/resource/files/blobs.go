@@ -260,6 +260,25 @@ func (b *Blobs) findDead(ctx context.Context, rows Store, now time.Time) error {
 	return rows.AddDead(ctx, found)
 }
 
+// othersUnfinished is how long what others began to write is left alone.
+const othersUnfinished = 24 * time.Hour
+
+// Recover removes, when a process starts, what earlier ones left: the one that removes any, and where others write
+// too, only what is old.
+func (b *Blobs) Recover(ctx context.Context, rows Store, removes, shared bool) error {
+	if !removes {
+		return nil
+	}
+	before := time.Now()
+	if shared && b.delay > 0 {
+		before = before.Add(-othersUnfinished)
+	}
+	if _, err := b.RemoveUnfinished(before); err != nil {
+		return err
+	}
+	return b.FinishDeletions(ctx, rows)
+}
+
 // RemoveUnfinished removes what unfinished writes left before a moment, and
 // returns how many those were. At the start of the one process that removes any, all
 // are unfinished.

@@ -63,8 +63,12 @@ func (c *Caller) Start(ctx context.Context) (engine.Session, error) {
 			return nil, err
 		}
 		known, err := c.store.touch(ctx, k)
+		var holder int64
 		if err == nil && known {
-			c.held = &session{caller: c, key: k}
+			holder, known, err = c.store.take(ctx, k)
+		}
+		if err == nil && known {
+			c.held = &session{caller: c, key: k, holder: holder}
 			return c.held, nil
 		}
 		c.store.locks.Unlock(k)
@@ -80,8 +84,16 @@ func (c *Caller) Start(ctx context.Context) (engine.Session, error) {
 	if err := c.store.acquire(ctx, k); err != nil {
 		return nil, err
 	}
+	holder, known, err := c.store.take(ctx, k)
+	if err != nil || !known {
+		c.store.locks.Unlock(k)
+		if err == nil {
+			err = gone()
+		}
+		return nil, err
+	}
 	c.id = id
-	c.held = &session{caller: c, key: k}
+	c.held = &session{caller: c, key: k, holder: holder}
 	return c.held, nil
 }
 
@@ -105,6 +117,7 @@ func (c *Caller) Ensure(ctx context.Context) (string, error) {
 type session struct {
 	caller *Caller
 	key    Key
+	holder int64 // see Manager.take
 }
 
 // check refuses the use of a session that was let go.
@@ -120,11 +133,11 @@ func (s *session) data(ctx context.Context) (*value.Map, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	text, err := s.caller.store.load(ctx, s.key)
+	row, err := s.caller.store.load(ctx, s.key, s.holder)
 	if err != nil {
 		return nil, err
 	}
-	return parse(text)
+	return parse(row.Data)
 }
 
 // parse reads what a session holds.
@@ -196,7 +209,7 @@ func (s *session) update(ctx context.Context, f func(*value.Map) error) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	return s.caller.store.update(ctx, s.key, func(text string) (string, error) {
+	return s.caller.store.update(ctx, s.key, s.holder, func(text string) (string, error) {
 		data, err := parse(text)
 		if err != nil {
 			return "", err
@@ -213,7 +226,7 @@ func (s *session) End(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
 	}
-	if err := s.caller.store.remove(ctx, s.key); err != nil {
+	if err := s.caller.store.remove(ctx, s.key, s.holder); err != nil {
 		return err
 	}
 	s.caller.id = ""
@@ -224,6 +237,7 @@ func (s *session) End(ctx context.Context) error {
 func (s *session) Release() error {
 	if s.caller.held == s {
 		s.caller.held = nil
+		s.caller.store.giveBack(s.key, s.holder)
 		s.caller.store.locks.Unlock(s.key)
 	}
 	return nil

@@ -33,6 +33,7 @@ type Row struct {
 	Version int64  // another with each change of Data
 	Created time.Time
 	Touched time.Time // when it was last used, about
+	Holder  int64     // the incarnation of a node whose run has it; 0 for none, or where Turns are not kept
 }
 
 // Expiry says which sessions of an account are over.
@@ -58,8 +59,22 @@ type Store interface {
 	Remove(ctx context.Context, k Key) error
 }
 
+// Turns says which of the nodes that share a store has a session.
+type Turns interface {
+	// Claim makes a session a holder's, unless it is that of another one that is a member, and reports whether
+	// it did.
+	Claim(ctx context.Context, k Key, holder int64) (bool, error)
+	// Return lets others have a session that is still a holder's.
+	Return(ctx context.Context, k Key, holder int64) error
+}
+
 // Options are the bounds of a store. A zero field means its default.
 type Options struct {
+	// Turns keeps apart the runs of several nodes, and Holder returns the incarnation of this one. Without them
+	// there is one node.
+	Turns  Turns
+	Holder func() int64
+
 	MaxBytes    int           // of one session's data as JSON; 64 KiB
 	MaxKeys     int           // of one session; 256
 	MaxSessions int           // of one account; 10,000
@@ -97,6 +112,7 @@ type Manager struct {
 	file    io.Closer // nil where the rows are somebody else's to close
 	options Options
 	locks   keyedlock.Locks[Key] // held by the one run that has a session
+	owed    owed
 }
 
 // New returns a manager of the sessions of a store.
@@ -162,25 +178,27 @@ func (s *Manager) touch(ctx context.Context, k Key) (bool, error) {
 // stored returns a time as exact as rows keep it.
 func stored(t time.Time) time.Time { return time.UnixMicro(t.UnixMicro()) }
 
-// load returns a session's data as JSON.
-func (s *Manager) load(ctx context.Context, k Key) (string, error) {
+// load returns a session that a holder has.
+func (s *Manager) load(ctx context.Context, k Key, holder int64) (Row, error) {
 	row, found, err := s.rows.Load(ctx, k)
-	if err == nil && !found {
-		err = gone()
+	switch {
+	case err != nil:
+		return Row{}, err
+	case !found:
+		return Row{}, gone()
+	case row.Holder != holder && holder != 0:
+		return Row{}, lost()
 	}
-	return row.Data, err
+	return row, nil
 }
 
 // update replaces a session's data by what f makes of it. Only another program
 // that has the same rows makes it try again.
-func (s *Manager) update(ctx context.Context, k Key, f func(data string) (string, error)) error {
+func (s *Manager) update(ctx context.Context, k Key, holder int64, f func(data string) (string, error)) error {
 	for {
-		row, found, err := s.rows.Load(ctx, k)
+		row, err := s.load(ctx, k, holder)
 		if err != nil {
 			return err
-		}
-		if !found {
-			return gone()
 		}
 		data, err := f(row.Data)
 		if err != nil {
@@ -193,19 +211,33 @@ func (s *Manager) update(ctx context.Context, k Key, f func(data string) (string
 	}
 }
 
-// remove removes a session.
-func (s *Manager) remove(ctx context.Context, k Key) error { return s.rows.Remove(ctx, k) }
+// remove removes a session that a holder has.
+func (s *Manager) remove(ctx context.Context, k Key, holder int64) error {
+	if _, err := s.load(ctx, k, holder); holder != 0 && err != nil {
+		return err
+	}
+	return s.rows.Remove(ctx, k)
+}
 
 // gone is the error of a session that is no longer there.
 func gone() error {
 	return value.Errorf(noSession, "the session has ended: START SESSION starts another")
 }
 
+// lost is the error of a session that another node took from this one, which was taken for dead.
+func lost() error {
+	return value.Errorf("session_busy", "another call has the session now: this one stood still for too long")
+}
+
 const noSession = "no_session"
 
 // acquire waits for a session that another run has.
 func (s *Manager) acquire(ctx context.Context, k Key) error {
-	err := s.locks.Lock(ctx, k)
+	return busy(s.locks.Lock(ctx, k))
+}
+
+// busy is the error of a wait for a session.
+func busy(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return value.Errorf("session_busy", "another call of this session is still running: it was waited for as long as this call may take")
 	}

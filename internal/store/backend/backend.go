@@ -28,6 +28,8 @@ type Options struct {
 	Own bool
 	// Create says that a database may begin with this data folder.
 	Create bool
+	// Join says that the folder may be that of one more node of a database.
+	Join bool
 
 	// Actor is who makes changes whose context names nobody; the service unless set.
 	Actor audit.Actor
@@ -48,25 +50,44 @@ type Backend interface {
 	Close() error
 }
 
+// Bucket says which bucket has the contents of files, for all nodes.
+type Bucket interface {
+	// BoundBlobs returns the mark of the bucket; "" for none.
+	BoundBlobs(ctx context.Context) (mark string, err error)
+	BindBlobs(ctx context.Context, mark string) error
+}
+
+// Opened is an open store, and what a data folder is to it.
+type Opened struct {
+	Backend
+	// Node is the number of the node that has the folder: 1 is the first, whose folder has the databases of accounts.
+	Node   int64
+	Bucket Bucket // nil where there is one node
+}
+
+// HasDatabases tells whether the databases of accounts are in the folder.
+func (o Opened) HasDatabases() bool { return o.Node == 1 }
+
 // Open opens the store.
-func Open(ctx context.Context, o Options) (Backend, error) {
+func Open(ctx context.Context, o Options) (Opened, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Database == "" {
-		return sqlite.Open(ctx, sqlite.Options{
+		s, err := sqlite.Open(ctx, sqlite.Options{
 			Folder: o.Data, Own: o.Own, Actor: o.Actor, Grown: o.Grown, AcceptDamage: o.AcceptDamage,
 			Migrated: func(from, to int, took time.Duration) {
 				o.Log.Info("the store was upgraded: a copy of it as it was is beside it", "from", from, "to", to, "took_us", took.Microseconds())
 			},
 			Warn: func(err error) { o.Log.Warn("the data folder has a problem", "error", err) },
 		})
+		return Opened{Backend: s, Node: 1}, err
 	}
 	d := database{}
 	if o.Own {
 		var err error
 		if d.held, err = sqlite.Own(o.Data); err != nil {
-			return nil, err
+			return Opened{}, err
 		}
 	}
 	readers := 0 // as usual
@@ -78,13 +99,14 @@ func Open(ctx context.Context, o Options) (Backend, error) {
 		Migrated: func(from, to int, took time.Duration) {
 			o.Log.Info("the store was upgraded", "from", from, "to", to, "took_us", took.Microseconds())
 		}})
+	node := int64(0)
 	if err == nil {
-		err = d.BindFolder(ctx, o.Data, o.Create)
+		node, err = d.BindFolder(ctx, o.Data, postgres.Binding{Create: o.Create, Join: o.Join})
 	}
 	if err != nil {
-		return nil, errors.Join(err, d.Close())
+		return Opened{}, errors.Join(err, d.Close())
 	}
-	return d, nil
+	return Opened{Backend: d, Node: node, Bucket: d}, nil
 }
 
 // Lease is how long a member of a store is one after a renewal; 0 where the worker's own does. Alone says

@@ -26,14 +26,70 @@ const (
 	spoolFolder = "spool"
 )
 
+// Nodes say which bucket the nodes of a database share.
+type Nodes interface {
+	// BoundBlobs returns the mark of the bucket; "" for none.
+	BoundBlobs(ctx context.Context) (mark string, err error)
+	BindBlobs(ctx context.Context, mark string) error
+}
+
+// OpenShared opens the blobs of a data folder whose store is in a database, for others too. First says that
+// its blobs may be in the folder, since it is that of the first node. With no nodes it is Open.
+func OpenShared(ctx context.Context, data string, bucket *config.Bucket, nodes Nodes, first bool) (*files.Blobs, error) {
+	if nodes == nil {
+		return Open(ctx, data, bucket)
+	}
+	shared, err := nodes.BoundBlobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(data, markFile)
+	switch {
+	case bucket == nil && shared != "":
+		return nil, fault.New(fault.InvalidRequest, "the contents of files of the accounts in this database are in a bucket: say where by --blobs")
+	case bucket == nil && !first:
+		return nil, fault.New(fault.InvalidRequest, "nodes share the contents of files: name a bucket by --blobs, here and where the first one is started")
+	case bucket == nil:
+		return Open(ctx, data, nil)
+	case shared == "" && !first:
+		return nil, fault.New(fault.InvalidRequest, "the contents of files of the accounts in this database are in the data folder of the first node: other nodes need them in a bucket, which that one begins with by --blobs")
+	case shared != "":
+		if err := disk.WriteMark(path, shared); err != nil {
+			return nil, err
+		}
+		return Open(ctx, data, bucket)
+	}
+	b, err := Open(ctx, data, bucket)
+	if err != nil {
+		return nil, err
+	}
+	mark, err := readMark(path)
+	if err == nil {
+		err = nodes.BindBlobs(ctx, mark)
+	}
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+// readMark returns the mark of a data folder whose blobs are in a bucket; "" for none.
+func readMark(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
 // Open opens the blobs of a data folder; bucket is nil for those in the folder.
 func Open(ctx context.Context, data string, bucket *config.Bucket) (*files.Blobs, error) {
 	path := filepath.Join(data, markFile)
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	mark, err := readMark(path)
+	if err != nil {
 		return nil, err
 	}
-	mark, folder := strings.TrimSpace(string(text)), filepath.Join(data, sqlite.BlobFolder)
+	folder := filepath.Join(data, sqlite.BlobFolder)
 	switch {
 	case bucket == nil && mark != "":
 		return nil, fault.New(fault.InvalidRequest, "the contents of files of the data folder %s are in a bucket: say where by --blobs", data)

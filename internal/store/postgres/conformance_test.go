@@ -73,7 +73,7 @@ func TestConformance(t *testing.T) {
 		return
 	}
 	storetest.Run(t, func(t *testing.T) storetest.Stores {
-		s := openTest(t, Options{Readers: 4})
+		s := openTest(t, Options{Readers: 4, ValidFor: 100 * time.Millisecond})
 		s.versions.valid.Store(math.MaxInt64) // nobody else changes it
 		return s.Aggregate().CacheAccounts()
 	})

@@ -18,31 +18,93 @@ import (
 // sqliteFile is the store of a data folder that has its own.
 const sqliteFile = "ql.db"
 
-// BindFolder makes sure that a data folder is the one with the files and databases of the accounts in
-// this database: until those can be elsewhere too, one server with one data folder uses a database. The
-// first server's folder is bound to it; create says that this is one.
-func (s *Store) BindFolder(ctx context.Context, folder string, create bool) error {
+// Binding is how a data folder is bound to a database.
+type Binding struct {
+	// Create says that the folder may be the first one.
+	Create bool
+	// Join says that it may be that of one more node.
+	Join bool
+}
+
+// BindFolder makes sure that a data folder belongs to this database, and returns the number of its node. The first
+// server's folder is bound to it: that has the databases of accounts, and the contents of their files unless those
+// are in a bucket. Other nodes have folders of their own, in which nothing is that others would miss.
+func (s *Store) BindFolder(ctx context.Context, folder string, b Binding) (node int64, err error) {
+	if err := s.bindFolder(ctx, folder, b); err != nil {
+		return 0, err
+	}
+	mark, err := readMark(folder)
+	if err != nil {
+		return 0, err
+	}
+	err = s.Read(ctx, func(t relational.Tx) (err error) {
+		node, err = t.FindNode(mark)
+		return err
+	})
+	if err != nil || node != 0 {
+		return node, err
+	}
+	err = s.Write(ctx, func(t relational.Tx) (err error) {
+		node, err = t.JoinNode(mark)
+		return err
+	})
+	return node, err
+}
+
+// BoundBlobs returns the mark of the bucket with the contents of files; "" for none.
+func (s *Store) BoundBlobs(ctx context.Context) (mark string, err error) {
+	err = s.Read(ctx, func(t relational.Tx) (err error) {
+		mark, err = t.BoundBlobs()
+		return err
+	})
+	return mark, err
+}
+
+// BindBlobs notes the mark of the bucket with the contents of files.
+func (s *Store) BindBlobs(ctx context.Context, mark string) error {
+	return s.Write(ctx, func(t relational.Tx) error { return t.BindBlobs(mark) })
+}
+
+// readMark returns the mark of a data folder; "" for none.
+func readMark(folder string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(folder, store.Elsewhere))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+func (s *Store) bindFolder(ctx context.Context, folder string, b Binding) error {
+	create := b.Create
 	if _, err := os.Stat(filepath.Join(folder, sqliteFile)); err == nil {
 		return fault.New(fault.InvalidRequest, "the data folder %s has a store of its own, in %s: name another folder by --data, or leave --database out", folder, sqliteFile)
 	}
 	path := filepath.Join(folder, store.Elsewhere)
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	here, err := readMark(folder)
+	if err != nil {
 		return err
 	}
-	here := strings.TrimSpace(string(text))
-	there := ""
+	there, node := "", int64(0)
 	if err := s.Read(ctx, func(t relational.Tx) (err error) {
-		there, err = t.BoundFolder()
+		if there, err = t.BoundFolder(); err == nil && here != "" {
+			node, err = t.FindNode(here)
+		}
 		return err
 	}); err != nil {
 		return err
 	}
 	switch {
-	case here != "" && here == there:
+	case here != "" && (here == there || node != 0):
+		return nil
+	case there != "" && here != "":
+		return fault.New(fault.InvalidRequest, "the data folder %s belongs to another database: name that by --database", folder)
+	case there != "" && b.Join:
+		if err := disk.WriteMark(path, disk.NewMark()); err != nil {
+			return fmt.Errorf("the data folder cannot be marked: %w", err)
+		}
 		return nil
 	case there != "":
-		return fault.New(fault.InvalidRequest, "the files and databases of the accounts in this database are in another data folder than %s: name that by --data; a second server cannot use the database yet", folder)
+		return fault.New(fault.InvalidRequest, "the databases of the accounts in this database are in another data folder than %s: name that by --data, or add a node by ql serve --join", folder)
 	case here != "" && !create:
 		return fault.New(fault.InvalidRequest, "the data folder %s belongs to another database: name that by --database", folder)
 	case !create:

@@ -89,8 +89,11 @@ type Store struct {
 	writer   *writer
 	readers  *readers
 	versions versions
-	validFor time.Duration
-	probed   atomic.Int64 // when Writable tried last, in nanoseconds of Unix
+	// membership and hints have connections of their own.
+	membership membership
+	hints      *hints
+	validFor   time.Duration
+	probed     atomic.Int64 // when Writable tried last, in nanoseconds of Unix
 }
 
 var (
@@ -110,6 +113,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{config: config, validFor: o.ValidFor}
+	s.membership.store, s.hints = s, newHints(s)
 	c, err := connect(ctx, config)
 	if err != nil {
 		return nil, err
@@ -197,7 +201,7 @@ func (s *Store) Freed() {}
 func (s *Store) Aggregate() store.Store {
 	all := s.Store.Aggregate()
 	all.Backend, all.Versions, all.SiteVersions, all.Log = s, s, s, noLog{s}
-	all.Members = members{all.Members, s}
+	all.Members, all.Hints, all.Turns = members{all.Members, s}, s.hints, s.Sessions()
 	return all
 }
 
@@ -243,4 +247,6 @@ func (s *Store) Stats() store.Stats {
 
 // Close waits for the reads and writes under way and closes the store. A second time it does
 // nothing.
-func (s *Store) Close() error { return errors.Join(s.readers.close(), s.writer.close()) }
+func (s *Store) Close() error {
+	return errors.Join(s.readers.close(), s.writer.close(), s.membership.close())
+}

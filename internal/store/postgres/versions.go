@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/member"
+	"ql/internal/store/relational"
 )
 
 // versions numbers what was stored, for who remembers it: what the accounts were, and what the
@@ -25,6 +27,7 @@ type versions struct {
 
 	self  atomic.Pointer[member.Member] // this process; nil where it is none
 	valid atomic.Int64                  // until when it is certainly one, since the machine booted
+	alone atomic.Int64                  // until when there is certainly no other
 }
 
 // changed is what a transaction changes.
@@ -90,8 +93,11 @@ const ValidFor = 3 * time.Second
 // outside reports whether the caches of a server are in another process.
 func (v *versions) outside() bool { return v.self.Load() == nil }
 
-// certain reports whether nothing can have changed unseen.
+// certain reports whether nothing can have changed unseen that all members are told of.
 func (v *versions) certain() bool { return int64(member.BootTime()) < v.valid.Load() }
+
+// isAlone reports whether no other member can have changed anything at all. Who joins waits for this one to know.
+func (v *versions) isAlone() bool { return int64(member.BootTime()) < v.alone.Load() }
 
 // AccountsVersion implements store.AccountVersions.
 func (s *Store) AccountsVersion() (version uint64, ok bool) {
@@ -106,7 +112,7 @@ func (s *Store) SiteVersion(a account.ID) (version uint64, ok bool) {
 	v := &s.versions
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return max(v.sites, v.of[a]), v.certain()
+	return max(v.sites, v.of[a]), v.isAlone()
 }
 
 // apply gives new numbers to what a commit changed.
@@ -149,12 +155,17 @@ type members struct {
 
 // Join implements member.Store.
 func (m members) Join(ctx context.Context, n member.Node) (member.Member, int64, error) {
+	v := &m.store.versions
+	v.valid.Store(0)
+	v.alone.Store(0)
 	joined, last, err := m.Store.Join(ctx, n)
-	if err == nil {
-		m.store.versions.forget(last)
-		m.store.versions.self.Store(&joined)
+	if err != nil {
+		return joined, last, err
 	}
-	return joined, last, err
+	v.forget(last)
+	v.self.Store(&joined)
+	m.store.settle(last) // who was alone answers from memory what it will not be told of any more
+	return joined, last, nil
 }
 
 // Renew implements member.Store. What was read before a change is forgotten before it counts as seen.
@@ -162,11 +173,45 @@ func (m members) Renew(ctx context.Context, who member.Member, seen int64) error
 	v := &m.store.versions
 	v.forget(seen)
 	began := member.BootTime()
-	if err := m.Store.Renew(ctx, who, seen); err != nil {
+	members := int64(0)
+	err := m.store.membership.query(ctx, renewal, []any{who.ID, who.Incarnation, seen}, func(r relational.Row) bool {
+		members = r.Int(0)
+		return false
+	})
+	switch {
+	case err != nil:
 		return err
+	case members == 0:
+		return m.store.whyNotRenewed(ctx, who)
 	}
-	v.valid.Store(int64(began + m.store.validFor))
+	until := int64(began + m.store.validFor)
+	v.valid.Store(until)
+	if members > 1 {
+		until = 0
+	}
+	v.alone.Store(until)
 	return nil
+}
+
+// List implements member.Store.
+func (m members) List(ctx context.Context) (list []member.Info, err error) {
+	err = m.store.membership.query(ctx, "SELECT id, incarnation, counter, seen, version, formats, address FROM members ORDER BY id", nil, func(r relational.Row) bool {
+		list = append(list, member.Info{
+			Member: member.Member{ID: r.Int(0), Incarnation: r.Int(1)}, Counter: r.Int(2), Seen: r.Int(3),
+			Version: string(r.Text(4)), Formats: int(r.Int(5)), Address: string(r.Text(6)),
+		})
+		return true
+	})
+	return list, err
+}
+
+// LastChange implements member.Store.
+func (m members) LastChange(ctx context.Context) (last int64, err error) {
+	err = m.store.membership.query(ctx, "SELECT last FROM head WHERE one = 1", nil, func(r relational.Row) bool {
+		last = r.Int(0)
+		return false
+	})
+	return last, err
 }
 
 // settle waits, after a change that all must see, until the other members have seen it or answer from
@@ -174,6 +219,11 @@ func (m members) Renew(ctx context.Context, who member.Member, seen int64) error
 func (s *Store) settle(change int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.validFor+s.validFor*3/100)
 	defer cancel()
+	if s.versions.outside() {
+		_ = s.membership.run(ctx, fmt.Sprintf("NOTIFY %s, '%c'", hintChannel, member.HintChange)) // else they see it a little later
+	} else {
+		s.hints.Send(member.HintChange)
+	}
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		list, err := s.Members().List(ctx)
 		behind := err != nil

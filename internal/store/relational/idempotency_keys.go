@@ -7,6 +7,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/job"
+	"ql/internal/member"
 	"ql/internal/principal"
 )
 
@@ -24,8 +25,8 @@ func (t tx) reserve(a account.ID, k job.Key, id job.ID, now time.Time) (earlier 
 	if earlier, err = t.reserved(a, k, now); err != nil || earlier != (job.ID{}) {
 		return earlier, err
 	}
-	_, err = t.exec("INSERT INTO idempotency_keys (account, hash, body, job, ends) VALUES (?, ?, ?, ?, ?) ON CONFLICT (account, hash) DO UPDATE SET body = excluded.body, job = excluded.job, ends = excluded.ends",
-		int64(a), k.Hash[:], k.Body[:], id[:], k.Until)
+	_, err = t.exec("INSERT INTO idempotency_keys (account, hash, body, job, ends, member) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (account, hash) DO UPDATE SET body = excluded.body, job = excluded.job, ends = excluded.ends, member = excluded.member",
+		int64(a), k.Hash[:], k.Body[:], id[:], k.Until, k.Member)
 	return job.ID{}, err
 }
 
@@ -36,6 +37,15 @@ func (q Queue) FindKey(ctx context.Context, a account.ID, k job.Key, now time.Ti
 		return err
 	})
 	return earlier, err
+}
+
+// HasLivingKey implements job.Submissions.
+func (q Queue) HasLivingKey(ctx context.Context, a account.ID, k job.Key, but member.Member) (lives bool, err error) {
+	err = q.store.read(ctx, func(t tx) (err error) {
+		lives, err = t.has("SELECT 1 FROM idempotency_keys JOIN members ON members.incarnation = idempotency_keys.member WHERE account = ? AND hash = ? AND member <> ?", int64(a), k.Hash[:], but.Incarnation)
+		return err
+	})
+	return lives, err
 }
 
 // reserved returns the job that a key leads to, or no ID. Keys that an earlier

@@ -18,9 +18,9 @@ func (s *Store) Members() Members { return Members{s} }
 func (s Members) Join(ctx context.Context, n member.Node) (m member.Member, last int64, err error) {
 	err = s.store.write(ctx, func(t tx) error {
 		m.ID, t.conn.member = n.ID, n.ID
-		if _, err := t.one("UPDATE head SET incarnation = incarnation + 1 WHERE one = 1 RETURNING incarnation, last", func(r row) {
-			m.Incarnation, last = r.int(0), r.int(1)
-		}); err != nil {
+		// Those who were alone must see that they are not any more.
+		if _, err := t.one(`UPDATE head SET incarnation = incarnation + 1, last = last + CASE WHEN EXISTS (SELECT 1 FROM members WHERE id <> ?) THEN 1 ELSE 0 END
+			WHERE one = 1 RETURNING incarnation, last`, func(r row) { m.Incarnation, last = r.int(0), r.int(1) }, n.ID); err != nil {
 			return err
 		}
 		_, err := t.exec(`INSERT INTO members (id, incarnation, counter, seen, version, formats, address) VALUES (?, ?, 0, ?, ?, ?, ?)

@@ -140,15 +140,18 @@ func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation
 		return job.Lease{}, err
 	}
 	var at any = due
-	if blocked {
+	switch {
+	case blocked:
 		incarnation, at = nil, nil
+	case task.Elsewhere:
+		incarnation = nil
 	}
-	seq, err := t.insert("seq", `INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, trace, result, encoding, attempt, begun, due, member, webhook, webhook_trace, webhook_events, program, task, key_id, program_name, name, source, request, origin, schedule, concurrency_key, concurrency_most, blocked)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	seq, err := t.insert("seq", `INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, trace, result, encoding, attempt, begun, due, member, webhook, webhook_trace, webhook_events, program, task, key_id, program_name, name, source, request, origin, schedule, concurrency_key, concurrency_most, blocked, uses_databases)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		t.conn.IDs.place(task.ID), int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
 		startingTrace(task), []byte{}, attempt, task.State == job.Running, at, incarnation, optional(task.Webhook), task.WebhookTrace, int64(task.WebhookEvents.OrDefault()), task.Program[:], append([]byte{}, task.Spec...),
 		optionalNumber(int64(task.KeyID)), optional(task.ProgramName), optional(task.Call.Name), optionalNumber(source), task.Call.Request, optionalNumber(task.Call.Origin),
-		optional(task.Call.Schedule), optional(task.Concurrency.Key), task.Concurrency.Most, blocked)
+		optional(task.Call.Schedule), optional(task.Concurrency.Key), task.Concurrency.Most, blocked, task.UsesDatabases)
 	if err != nil {
 		return job.Lease{}, err
 	}

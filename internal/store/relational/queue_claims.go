@@ -78,7 +78,7 @@ const (
 	selectBegun    = "SELECT " + summaryColumns + ", seq, attempt, ran, failures, crashes, stopping, webhook, due, " + taskSizes + ", " + progressSizes + ", concurrency_key FROM jobs WHERE "
 
 	ofMember    = "member = ?7 AND member IS NOT NULL AND account = ?1"
-	mayBeBegun  = " AND format <= ?3 AND (CASE WHEN crashes >= ?4 THEN 1 ELSE 0 END) = ?5 AND stopping >= ?6 "
+	mayBeBegun  = " AND format <= ?3 AND (CASE WHEN crashes >= ?4 THEN 1 ELSE 0 END) = ?5 AND stopping >= ?6 AND uses_databases <= ?8 "
 	inItsOrder  = "ORDER BY seq LIMIT ?2"
 	longestDue  = "ORDER BY due, seq LIMIT ?2"
 	ofNobodyDue = "program IS NOT NULL AND member IS NULL AND account = ?1 AND due <= ?7"
@@ -90,7 +90,7 @@ func (t tx) claimable(c *job.ClaimQuery, dead []int64, p job.Places) (list []cla
 	read := func(sql string, of any) error {
 		sources++
 		return t.each(sql, func(r row) { list = append(list, readClaimable(r)) },
-			int64(p.Account), p.N, c.Formats, job.SuspectCrashes, c.Suspects, p.Stopping, of)
+			int64(p.Account), p.N, c.Formats, job.SuspectCrashes, c.Suspects, p.Stopping, of, !c.NoDatabases)
 	}
 	// One that was never begun has not crashed.
 	if !c.Suspects {

@@ -55,8 +55,8 @@ func (s Sessions) Create(ctx context.Context, k sessions.Key, now time.Time, ove
 // Load implements sessions.Store.
 func (s Sessions) Load(ctx context.Context, k sessions.Key) (loaded sessions.Row, found bool, err error) {
 	err = s.store.read(ctx, func(t tx) (err error) {
-		found, err = t.one("SELECT data, version, created, touched FROM sessions WHERE account = ? AND id_hash = ?", func(r row) {
-			loaded = sessions.Row{Data: r.text(0), Version: r.int(1), Created: r.time(2), Touched: r.time(3)}
+		found, err = t.one("SELECT data, version, created, touched, holder FROM sessions WHERE account = ? AND id_hash = ?", func(r row) {
+			loaded = sessions.Row{Data: r.text(0), Version: r.int(1), Created: r.time(2), Touched: r.time(3), Holder: r.int(4)}
 		}, int64(k.Account), k.Hash[:])
 		return err
 	})
@@ -77,6 +77,26 @@ func (s Sessions) Replace(ctx context.Context, k sessions.Key, version int64, da
 		n, err := t.exec("UPDATE sessions SET data = ?, version = version + 1, touched = ? WHERE account = ? AND id_hash = ? AND version = ?",
 			data, now.UnixMicro(), int64(k.Account), k.Hash[:], version)
 		return n > 0, err
+	})
+}
+
+// Claim implements sessions.Turns. The version grows, so that nothing is changed that was read before.
+func (s Sessions) Claim(ctx context.Context, k sessions.Key, holder int64) (bool, error) {
+	taken := false
+	err := s.store.write(ctx, func(t tx) error {
+		n, err := t.exec(`UPDATE sessions SET holder = ?3, version = version + 1 WHERE account = ?1 AND id_hash = ?2
+			AND (holder = 0 OR holder = ?3 OR holder NOT IN (SELECT incarnation FROM members))`, int64(k.Account), k.Hash[:], holder)
+		taken = n > 0
+		return err
+	})
+	return taken && err == nil, err
+}
+
+// Return implements sessions.Turns.
+func (s Sessions) Return(ctx context.Context, k sessions.Key, holder int64) error {
+	return s.store.write(ctx, func(t tx) error {
+		_, err := t.exec("UPDATE sessions SET holder = 0 WHERE account = ? AND id_hash = ? AND holder = ?", int64(k.Account), k.Hash[:], holder)
+		return err
 	})
 }
 

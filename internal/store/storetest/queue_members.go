@@ -64,13 +64,13 @@ func testMembers(t *testing.T, s Stores) {
 	wantMembers("of nobody")
 	b, last, err := s.Members.Join(ctx, member.Node{ID: 2, Version: "v1", Formats: 3, Address: "10.0.0.2:7000"})
 	must(t, err)
-	a, again, err := s.Members.Join(ctx, member.Node{ID: 1})
+	infoB := member.Info{Member: b, Seen: last, Version: "v1", Formats: 3, Address: "10.0.0.2:7000"}
+	// That there is another member is a change that the first must see.
+	a, last, err := s.Members.Join(ctx, member.Node{ID: 1})
 	must(t, err)
-	same(t, "the last change", again, last)
 	if a.ID != 1 || b.ID != 2 || a.Incarnation <= b.Incarnation || b.Incarnation <= 0 {
 		t.Errorf("they are %v and %v", a, b)
 	}
-	infoB := member.Info{Member: b, Seen: last, Version: "v1", Formats: 3, Address: "10.0.0.2:7000"}
 	wantMembers("two", member.Info{Member: a, Seen: last}, infoB)
 
 	must(t, s.Members.Renew(ctx, b, last))
@@ -81,11 +81,11 @@ func testMembers(t *testing.T, s Stores) {
 	done, err := s.Members.Bury(ctx, infoB)
 	must(t, err)
 	same(t, "whether one that has renewed was buried", done, false)
-	infoB.Counter = 1
+	infoB.Counter, infoB.Seen = 1, last
 	wantMembers("after a renewal", member.Info{Member: a, Seen: last}, infoB)
 
 	// The next process of a node.
-	later, _, err := s.Members.Join(ctx, member.Node{ID: 2})
+	later, last, err := s.Members.Join(ctx, member.Node{ID: 2})
 	must(t, err)
 	if later.Incarnation <= a.Incarnation {
 		t.Errorf("it is %v", later)
@@ -124,6 +124,8 @@ func RunPair(t *testing.T, open func(t *testing.T) (a, b Stores)) {
 		"usage":   testUsageOfTwo,
 		"cache":   testCacheOfTwo,
 		"blobs":   testBlobDeletionOfTwo,
+		"keys":    testKeyOfTwo,
+		"turns":   testSessionTurnsOfTwo,
 	} {
 		for skew, by := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
 			t.Run(name+"/"+skew, func(t *testing.T) {

@@ -158,6 +158,7 @@ func Run(t *testing.T, open func(t *testing.T) Stores) {
 		"queue/due":                 testQueueDue,
 		"queue/claim":               testQueueClaim,
 		"queue/claim kinds":         testQueueClaimKinds,
+		"queue/claim databases":     testQueueDatabases,
 		"queue/race of claims":      testQueueClaimRace,
 		"queue/held":                testQueueHeld,
 		"queue/files":               testQueueFiles,

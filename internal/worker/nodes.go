@@ -1,0 +1,68 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"ql/internal/job"
+	"ql/internal/member"
+	"ql/lang/bytecode"
+)
+
+// Other processes may share the store. What they do is found by looking, each second at least, and sooner where
+// they give a hint.
+
+// lookElsewhere is how often those who watch a job that does not run here are told to look again.
+const lookElsewhere = time.Second
+
+// onHint is called with what other processes, and this one, tell.
+func (w *Worker) onHint(h member.Hint) {
+	switch h {
+	case member.HintChange:
+		select {
+		case w.renewSoon <- struct{}{}:
+		default:
+		}
+	case member.HintDue:
+		w.nudge()
+	}
+}
+
+// hint tells the other processes of something, where there are any.
+func (w *Worker) hint(h member.Hint) {
+	if w.o.Hints != nil {
+		w.o.Hints.Send(h)
+	}
+}
+
+// runsElsewhere tells whether a program needs what only another process has.
+func (w *Worker) runsElsewhere(p *bytecode.Program) bool {
+	return w.o.Host.NoDatabases != nil && p.UsesDatabases()
+}
+
+// watchElsewhere tells those who watch jobs that do not run here to look at them again.
+func (w *Worker) watchElsewhere(ctx context.Context) {
+	ticker := time.NewTicker(lookElsewhere)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		for _, id := range w.watchedElsewhere() {
+			w.notify(id)
+		}
+	}
+}
+
+func (w *Worker) watchedElsewhere() (list []job.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id := range w.topics {
+		if w.live[id] == nil {
+			list = append(list, id)
+		}
+	}
+	return list
+}
