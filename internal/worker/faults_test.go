@@ -29,6 +29,7 @@ type chaos struct {
 	random         *rand.Rand
 	before, behind atomic.Int64 // how often
 	writes         atomic.Int64
+	often          int           // how many times as often as otherwise; 0 for once
 	progress       chan struct{} // gets a value after every so many writes
 	every          int64
 }
@@ -41,7 +42,7 @@ func (c *chaos) chance(n int) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.random.IntN(100) < n
+	return c.random.IntN(100) < n*max(c.often, 1)
 }
 
 // around does a write, or not, and lies about it, or not.
