@@ -178,4 +178,7 @@ type State struct {
 	Day        int64         `json:"day,omitempty"`
 	FuelBefore int64         `json:"fuel_before,omitempty"`
 	RanBefore  time.Duration `json:"ran_before,omitempty"`
+	// Refueled says that its machine got all of its fuel again at the effect that it is at. Who observes the run is
+	// told with the result of that: without it, it cannot be replayed.
+	Refueled bool `json:"refueled,omitempty"`
 }

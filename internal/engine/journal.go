@@ -61,6 +61,9 @@ type Result struct {
 	Answered *Answered
 	// Repeated says that the effect was begun before, by an attempt that was cut off in it.
 	Repeated bool
+	// Refueled says that the machine got all of its fuel again before it. It is for who observes a run, and in no journal:
+	// an attempt refuels by the day that it is.
+	Refueled bool
 }
 
 // ErrDiverged says that a replayed run came to another effect than the journal has.
@@ -87,6 +90,10 @@ func (r *Run) replay(ctx context.Context, e *vm.Effect, t Result) *Outcome {
 	}
 	if t.Repeated {
 		r.machine.MarkRepeated()
+	}
+	if t.Refueled {
+		r.machine.Refuel()
+		r.state.Refueled = true
 	}
 	r.machine.ChargeEffect(t.Fuel)
 	r.observe(e, t)
@@ -164,6 +171,7 @@ func (r *Run) deliver(ctx context.Context, e *vm.Effect, v value.Value, err erro
 
 func (r *Run) observe(e *vm.Effect, t Result) {
 	if r.o.Observe != nil {
+		t.Refueled = r.state.Refueled
 		r.o.Observe(e, t)
 	}
 }

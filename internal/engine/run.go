@@ -170,7 +170,7 @@ func (r *Run) clearEffect() {
 		s.Prompt = ""
 	}
 	s.Expires, s.Until = time.Time{}, time.Time{}
-	s.Day, s.FuelBefore, s.RanBefore = 0, 0, 0
+	s.Day, s.Refueled = 0, false // what it used before its day stays
 }
 
 // explain turns what a resource says when the context ends into what the

@@ -28,6 +28,7 @@ const (
 	entryBegun       // a command on a machine was begun
 	entryRepeated    // the effect of the next entry was begun before, by an attempt that was cut off
 	entryPart        // the next entry is of a part of its effect
+	entryRefueled    // the machine got its fuel again before the effect of the next entry; in histories alone
 )
 
 // ErrCorrupt says that a stored journal cannot be read.
@@ -49,6 +50,9 @@ func AppendResult(dst []byte, r engine.Result) []byte {
 	}
 	if r.Repeated {
 		dst = append(dst, entryRepeated)
+	}
+	if r.Refueled {
+		dst = append(dst, entryRefueled)
 	}
 	e := value.NewEncoder(dst)
 	if r.Err != nil {

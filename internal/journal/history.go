@@ -45,6 +45,7 @@ type entry struct {
 	fuel     int64
 	answered *engine.Answered
 	repeated bool
+	refueled bool
 	bytes    []byte
 }
 
@@ -117,7 +118,7 @@ func (h *History) read(b []byte, turn func() error, databases map[string]bool, e
 	h.bytes += len(b)
 	fuel, sinceTurn := int64(0), 0
 	var answered *engine.Answered
-	repeated, index := false, -1
+	repeated, refueled, index := false, false, -1
 	for len(b) > 0 {
 		d := value.NewDecoder(b, h.maxValue)
 		d.SetYield(turn)
@@ -130,6 +131,9 @@ func (h *History) read(b []byte, turn func() error, databases map[string]bool, e
 		case entryRepeated:
 			d.Byte()
 			repeated = true
+		case entryRefueled:
+			d.Byte()
+			refueled = true
 		case entryPart:
 			d.Byte()
 			index = int(d.Int())
@@ -143,14 +147,14 @@ func (h *History) read(b []byte, turn func() error, databases map[string]bool, e
 			ended[decodeTransaction(d)] = true
 		default:
 			r := decodeResult(d)
-			e := entry{fuel, answered, repeated, b[:len(b)-d.Remaining()]}
+			e := entry{fuel, answered, repeated, refueled, b[:len(b)-d.Remaining()]}
 			if index >= 0 {
 				h.parts[part{r.Seq, index}] = e
 			} else {
 				h.results[r.Seq] = e
 			}
 			h.last = r.Seq
-			fuel, answered, repeated, index = 0, nil, false, -1
+			fuel, answered, repeated, refueled, index = 0, nil, false, false, -1
 		}
 		if err := d.Err(); err != nil {
 			return corrupt(err)
@@ -191,7 +195,7 @@ func (h *History) RecordedPart(seq int64, i int) (engine.Result, bool) {
 func (h *History) decode(e entry) engine.Result {
 	d := value.NewDecoder(e.bytes, h.maxValue)
 	r := decodeResult(d)
-	r.Answered, r.Repeated = e.answered, e.repeated
+	r.Answered, r.Repeated, r.Refueled = e.answered, e.repeated, e.refueled
 	if r.Fuel = e.fuel; d.Err() != nil {
 		r.Kind = bytecode.EffectNone
 	}

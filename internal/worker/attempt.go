@@ -433,7 +433,7 @@ func (a *attempt) beginDay() {
 		return
 	}
 	s.FuelBefore += a.machine.Refuel()
-	s.RanBefore = a.ran
+	s.RanBefore, s.Refueled = a.ran, true
 }
 
 // expire raises in the script that nobody answered in time. That is stored first: a later

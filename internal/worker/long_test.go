@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ql/internal/job"
+	"ql/internal/journal"
 )
 
 // awaitWait waits until a job waits for a later moment than before, or has ended.
@@ -45,8 +46,24 @@ func TestLongLives(t *testing.T) {
 		}
 		return v
 	}
-	if v := run("1 DAY", 25*time.Hour); v.State != job.Complete || string(v.Result) != "1 2 3 4 5 " {
+	v := run("1 DAY", 25*time.Hour)
+	if v.State != job.Complete || string(v.Result) != "1 2 3 4 5 " {
 		t.Errorf("one day after another: %s %s %q", v.State, v.Error, v.Result)
+	}
+	// All of its days are counted, and its history says where they began.
+	if _, cost, err := e.store.Jobs().Called(t.Context(), e.ada.ID, v.Seq); err != nil || cost.Fuel < 200_000 {
+		t.Errorf("it cost %+v, %v", cost, err)
+	}
+	spec, sealed, err := e.store.Jobs().History(t.Context(), e.ada.ID, v.Seq)
+	check(t, err)
+	_, parts, err := OpenHistory(e.accounts.Sealer(), e.ada.ID, v.ID, spec, sealed)
+	check(t, err)
+	collected, err := journal.ReadCollected(parts, 1<<20)
+	check(t, err)
+	for seq := range int64(collected.Len()) {
+		if r, ok := collected.Recorded(seq + 1); !ok || !r.Refueled {
+			t.Errorf("the wait %d is %+v, %t", seq+1, r, ok)
+		}
 	}
 	// To the start of a day, so that all of it is in one.
 	e.jump(e.now().Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(e.now()))

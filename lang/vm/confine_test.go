@@ -2,6 +2,7 @@ package vm_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"ql/lang/langtest"
@@ -24,17 +25,21 @@ func TestConfined(t *testing.T) {
 		p := compile(t, text)
 		limits := langtest.Limits()
 		limits.Memory = 64 << 10 // so that "garbage" is measured without it too
+		var hashes [][32]byte
 		run := func(bytes int64) *vm.Machine {
 			m := vm.New(p, limits, vm.Input{})
 			if bytes >= 0 {
 				m.Confine(bytes)
 			}
+			hashes = nil
 			for m.Run(context.Background()) == vm.Pending {
+				hashes = append(hashes, m.StateHash())
 				m.Resume(value.Text("2026-11-18T00:00:00Z"))
 			}
 			return m
 		}
 		free := run(-1)
+		want := append(hashes, free.StateHash())
 		passed, ended := 0, 0
 		for bytes := int64(0); bytes <= 128<<10; bytes += 997 {
 			m := run(bytes)
@@ -51,6 +56,9 @@ func TestConfined(t *testing.T) {
 			if m.Fuel() != free.Fuel() || m.Memory() != free.Memory() || m.Steps() != free.Steps() || string(m.Output()) != string(free.Output()) || m.Status() != free.Status() {
 				t.Errorf("%s: with %d bytes it is %v, %d fuel, %d bytes, %q; and %v, %d, %d, %q otherwise",
 					name, bytes, m.Status(), m.Fuel(), m.Memory(), m.Output(), free.Status(), free.Fuel(), free.Memory(), free.Output())
+			}
+			if got := append(hashes, m.StateHash()); !slices.Equal(got, want) {
+				t.Errorf("%s: with %d bytes its states are others", name, bytes)
 			}
 			m.Release()
 		}

@@ -590,7 +590,9 @@ func (m *Machine) Fuel() int64 { return m.meter.Used() }
 
 // Memory returns how many bytes the run holds as they were counted: those that are live, or
 // more where that was not measured lately.
-func (m *Machine) Memory() int64 { return m.limits.Memory - m.meter.BytesLeft }
+func (m *Machine) Memory() int64 {
+	return m.limits.Memory - m.meter.BytesLeft - m.confined.memory
+}
 
 // Status returns the state of the machine.
 func (m *Machine) Status() Status { return m.status }

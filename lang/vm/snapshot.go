@@ -105,10 +105,14 @@ func (m *Machine) encode(times bool, yield func() error) ([]byte, error) {
 	e := value.NewEncoder(b)
 	e.SetYield(yield)
 	e.SetConstants(m.link.constants())
-	m.limits.encode(e)
+	limits := m.limits
+	if m.confined.on { // which nobody is to see
+		limits.Output = m.confined.output
+	}
+	limits.encode(e)
 	// How the fuel is split tells only when the clock was last looked at.
 	e.Int(m.meter.Fuel + m.meter.Reserve)
-	e.Int(m.meter.BytesLeft)
+	e.Int(m.meter.BytesLeft + m.confined.memory)
 	e.Byte(byte(m.status))
 	e.Int(m.seq)
 	e.Int(m.steps)
