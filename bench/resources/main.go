@@ -21,7 +21,9 @@ import (
 func main() { load.Main(run, serveAsChild) }
 
 // serveAsChild is what a process does that was started as a child.
-func serveAsChild(args []string) (code int, isChild bool) { return load.AsChild(args, nil) }
+func serveAsChild(args []string) (code int, isChild bool) {
+	return load.AsChild(args, map[string]func(io.Writer) error{asAddresses: serveAddresses})
+}
 
 // options say how much is measured.
 type options struct {
@@ -44,6 +46,7 @@ func parts() []part {
 	return []part{
 		{"files", measureFiles},
 		{"sql", measureSQL},
+		{"fetch", measureFetch},
 	}
 }
 

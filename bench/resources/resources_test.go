@@ -43,6 +43,19 @@ func TestQuickSQL(t *testing.T) {
 	}
 }
 
+// TestQuickFetch runs a small round: replies that are missing, or in another order, fail it.
+func TestQuickFetch(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	if err := run(t.Context(), []string{"-quick", "-only", "fetch"}, &stdout, &stderr); err != nil {
+		t.Fatalf("%v\n%s", err, &stderr)
+	}
+	for _, way := range []string{bareLoop, fetchAll} {
+		if !strings.Contains(stdout.String(), "| "+way+" | ") {
+			t.Errorf("there is no row of %s:\n%s", way, &stdout)
+		}
+	}
+}
+
 func TestOptions(t *testing.T) {
 	for _, args := range [][]string{{"-rounds", "0"}, {"-mib", "-1"}, {"-only", "none"}} {
 		if run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{}) == nil {

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -50,10 +51,15 @@ func (b bounds) read(r *http.Response, unpack bool) ([]byte, error) {
 	return body, err
 }
 
+// chunks are what answers are read by, piece after piece.
+var chunks = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
+
 // readAll reads within the bounds; packed counts what body is decompressed from.
 func (b bounds) readAll(body io.Reader, packed *counter) ([]byte, error) {
 	var all []byte
-	chunk := make([]byte, 32<<10)
+	held := chunks.Get().(*[]byte)
+	defer chunks.Put(held)
+	chunk := *held
 	for {
 		n, err := body.Read(chunk[:min(int64(len(chunk)), b.bytes+1-int64(len(all)))])
 		all = append(all, chunk[:n]...)

@@ -65,8 +65,8 @@ func ForFetches() Options { return Options{Redirects: 3, Reuse: true} }
 const (
 	maxHeaderBytes = 64 << 10
 	idle           = 30 * time.Second
-	idleAtAll      = 64
-	idleByHost     = 2
+	idleAtAll      = 128
+	idleByHost     = 10
 )
 
 // Client calls hosts that its policy allows. It keeps no cookies, knows no

@@ -102,7 +102,7 @@ type egress struct {
 }
 
 // Reserve implements fetch.Allowance.
-func (e egress) Reserve(ctx context.Context, bytes int64) (giveBack func(), err error) {
+func (e egress) Reserve(ctx context.Context, bytes int64) (giveBack func(int64), err error) {
 	unsent, err := e.tally.Send(ctx, e.id, bytes, e.most)
 	var over *usage.Exceeded
 	if errors.As(err, &over) {
@@ -112,5 +112,5 @@ func (e egress) Reserve(ctx context.Context, bytes int64) (giveBack func(), err 
 		return nil, err
 	}
 	// Where the store is away, a little too much is counted.
-	return func() { _ = unsent(context.WithoutCancel(ctx), bytes) }, nil
+	return func(bytes int64) { _ = unsent(context.WithoutCancel(ctx), bytes) }, nil
 }

@@ -50,14 +50,17 @@ type Options struct {
 
 // Allowance is how much an account may send.
 type Allowance interface {
-	// Reserve reserves an amount before it is sent; refund undoes that. The error
-	// is for the script.
-	Reserve(ctx context.Context, bytes int64) (refund func(), err error)
+	// Reserve reserves an amount before it is sent; giveBack undoes that, or a part of it. The
+	// error is for the script.
+	Reserve(ctx context.Context, bytes int64) (giveBack func(bytes int64), err error)
 }
 
 // Network makes the calls of an account. It may be used by any number of runs
 // at once.
-type Network struct{ o Options }
+type Network struct {
+	o       Options
+	advance advance
+}
 
 // New returns what makes the calls of an account.
 func New(o Options) *Network { return &Network{o: o} }
@@ -81,10 +84,12 @@ func (n *Network) Fetch(ctx context.Context, r engine.Request) (engine.Reply, er
 	}
 	refund := func() {}
 	if n.o.Allowance != nil {
-		var err error
-		if refund, err = n.o.Allowance.Reserve(ctx, sent(r)); err != nil {
+		back, done, err := n.advance.take(ctx, n.o.Allowance, sent(r))
+		if err != nil {
 			return engine.Reply{}, err
 		}
+		defer done()
+		refund = back
 	}
 	if n.o.Limiter != nil {
 		release, err := n.o.Limiter.acquire(ctx, l.AtOnce)

@@ -203,12 +203,57 @@ func TestCauseStaysBehind(t *testing.T) {
 
 type allowance struct {
 	bytes int64
+	most  int64 // 0 for no bound
+	asked int
 	err   error
 }
 
-func (a *allowance) Reserve(_ context.Context, bytes int64) (func(), error) {
+func (a *allowance) Reserve(_ context.Context, bytes int64) (func(int64), error) {
+	a.asked++
+	if a.most > 0 && a.bytes+bytes > a.most {
+		return nil, value.Errorf("quota_exceeded", "no more this month")
+	}
 	a.bytes += bytes
-	return func() { a.bytes -= bytes }, a.err
+	return func(bytes int64) { a.bytes -= bytes }, a.err
+}
+
+// TestAdvance: calls that are made side by side share reservations, and when the last has ended exactly
+// what was sent is counted. Near the end of a month each is let through that fits.
+func TestAdvance(t *testing.T) {
+	const all = 100
+	come, goOn := make(chan struct{}, all), make(chan struct{})
+	address, _ := server(t, func(http.ResponseWriter, *http.Request) {
+		come <- struct{}{}
+		<-goOn
+	})
+	each := sent(engine.Request{Method: "GET", URL: address})
+	for most, fit := range map[int64]int{0: all, 5*each + 1: 5} {
+		a := &allowance{most: most}
+		n := New(Options{Client: client(t, here), Limits: limits(), Allowance: a})
+		var calls sync.WaitGroup
+		var refused atomic.Int64
+		for range all {
+			calls.Go(func() {
+				if _, err := n.Fetch(t.Context(), engine.Request{Number: 1, Method: "GET", URL: address, Most: 1000}); err != nil {
+					wantCode(t, "beyond the month", err, "quota_exceeded", "")
+					refused.Add(1)
+				}
+			})
+		}
+		for range fit {
+			<-come
+		}
+		for range fit {
+			goOn <- struct{}{}
+		}
+		calls.Wait()
+		if a.bytes != int64(fit)*each || refused.Load() != int64(all-fit) {
+			t.Errorf("%d bytes are counted of %d calls with %d each, %d were refused", a.bytes, fit, each, refused.Load())
+		}
+		if most == 0 && a.asked > 10 {
+			t.Errorf("%d calls asked %d times", all, a.asked)
+		}
+	}
 }
 
 func TestAllowance(t *testing.T) {
