@@ -357,7 +357,7 @@ func TestMergedBeside(t *testing.T) {
 		n.shipper.Run(ctx)
 	}()
 	n.must("CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
-	for i := range 700 {
+	for i := range 320 {
 		n.must(fmt.Sprintf("INSERT INTO t (b) VALUES (hex(randomblob(%d)))", 10+i%500))
 		if i%50 == 0 {
 			n.must("UPDATE t SET b = b || 'x' WHERE a % 3 = 0")
