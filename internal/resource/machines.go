@@ -69,7 +69,7 @@ func (p *Pool) machinesOf(h *handle, a account.Account, l account.Limits, files 
 	if isDevelopment(a) && !p.o.Dev {
 		l.RunTime, l.Machines = 0, 0 // its credentials are known to everybody
 	}
-	return p.o.Machines.For(a, l, files, &h.commands, machineMonth{p.o.Tally, a.ID, l})
+	return p.o.Machines.For(a, l, files, &h.commands, machineMonth{p.o.Tally, a.ID, l.MachinePerMonth, l.EgressPerMonth})
 }
 
 // TestMachine reaches a machine of an account without running anything on it.
@@ -81,14 +81,16 @@ func (p *Pool) TestMachine(ctx context.Context, a account.Account, l account.Lim
 
 // machineMonth is what an account may use of machines in a month.
 type machineMonth struct {
-	tally  *usage.Tally
-	id     account.ID
-	limits account.Limits
+	tally *usage.Tally
+	id    account.ID
+	// Of the plan no more than these: every call makes one.
+	time   time.Duration
+	egress int64
 }
 
 // CheckTime implements machines.Allowance.
 func (m machineMonth) CheckTime(ctx context.Context) error {
-	return usedUp(m.tally.CheckMachine(ctx, m.id, m.limits.MachinePerMonth))
+	return usedUp(m.tally.CheckMachine(ctx, m.id, m.time))
 }
 
 // CountTime implements machines.Allowance.
@@ -99,7 +101,7 @@ func (m machineMonth) CountTime(ctx context.Context, took time.Duration) {
 
 // Send implements machines.Allowance.
 func (m machineMonth) Send(ctx context.Context, bytes int64) error {
-	_, err := m.tally.Send(ctx, m.id, bytes, m.limits.EgressPerMonth)
+	_, err := m.tally.Send(ctx, m.id, bytes, m.egress)
 	return usedUp(err)
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"ql/internal/account"
@@ -189,12 +190,23 @@ func (t tx) ofAccounts(records []job.Record) ([]*job.Record, error) {
 // insertSome runs a statement that inserts so many records, and returns how many were not
 // there already.
 func (t tx) insertSome(sql string, records []*job.Record, sources []int64) (int64, error) {
-	values := make(valuesOf, 0, len(records)*insertParams)
+	values := recordValues.Get().(*valuesOf)
+	defer func() {
+		clear(*values) // they hold results
+		*values = (*values)[:0]
+		recordValues.Put(values)
+	}()
 	for i, r := range records {
 		values.record(r, sources[i], t.conn.IDs)
 	}
-	return t.conn.Conn.ExecValues(t.ctx, sql, values)
+	return t.conn.Conn.ExecValues(t.ctx, sql, *values)
 }
+
+// recordValues are lists of values that are used again: each has room for insertMany records, some 25 KB.
+var recordValues = sync.Pool{New: func() any {
+	values := make(valuesOf, 0, insertMany*insertParams)
+	return &values
+}}
 
 // record adds the values of a record with the number of its source, as insertColumns has them.
 func (v *valuesOf) record(r *job.Record, source int64, places *IDs) {
