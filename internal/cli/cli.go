@@ -56,6 +56,7 @@ type commands struct {
 	Files     filesCommand     `cmd:"" help:"Look at accounts' files, bring them out and in."`
 	Share     shareCommand     `cmd:"" help:"Look at links to files and take them back."`
 	DB        dbCommand        `cmd:"" name:"db" help:"Look at accounts' databases, bring them out and in."`
+	Cluster   clusterCommand   `cmd:"" help:"Show the nodes that share a database."`
 	MasterKey masterKeyCommand `cmd:"" name:"master-key" help:"Rotate the key that seals secrets in the data folder."`
 	Backup    backupCommand    `cmd:"" help:"Copy the data folder, while a server runs or not."`
 	Restore   restoreCommand   `cmd:"" help:"Make a data folder of a backup."`
@@ -64,7 +65,7 @@ type commands struct {
 
 // newCommands returns the command line before it is read.
 func newCommands() *commands {
-	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Key: newKeyCommand(), Machine: newMachineCommand(), Schedule: newScheduleCommand(), Script: newScriptCommand(), Audit: newAuditCommand(), Job: newJobCommand(), Mail: newMailCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Site: newSiteCommand(), Share: newShareCommand(), DB: newDBCommand(), MasterKey: newMasterKeyCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
+	return &commands{Serve: newServeCommand(), Account: newAccountCommand(), Key: newKeyCommand(), Machine: newMachineCommand(), Schedule: newScheduleCommand(), Script: newScriptCommand(), Audit: newAuditCommand(), Job: newJobCommand(), Mail: newMailCommand(), Webhook: newWebhookCommand(), Files: newFilesCommand(), Site: newSiteCommand(), Share: newShareCommand(), DB: newDBCommand(), Cluster: newClusterCommand(), MasterKey: newMasterKeyCommand(), Backup: newBackupCommand(), Restore: newRestoreCommand()}
 }
 
 const description = `ql runs scripts of the query language: ordinary statements, SQL, files, forms and waiting, in one text.`

@@ -113,6 +113,17 @@ func TestNodes(t *testing.T) {
 		}
 	}
 
+	var shown struct{ Nodes []struct{ Status string } }
+	for deadline := time.Now().Add(patience); ; {
+		check(t, json.Unmarshal([]byte(second.command("", "cluster", "status", "--json", "--master-key-file", filepath.Join(first.data, "master.key"))), &shown))
+		if len(shown.Nodes) == 3 && shown.Nodes[2].Status == "alive" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the nodes are %+v", shown)
+		}
+	}
+
 	// A node is killed with jobs under way.
 	kills, jobs := count(1, 60), count(12, 300)
 	for round := range kills {

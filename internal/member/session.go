@@ -12,6 +12,8 @@ const (
 	// member's counter stand still before it takes that for dead: so an outage of the
 	// store, in which all stand still, buries nobody.
 	deadRenewals = 5
+	// mostTries is how often a renewal is tried again for changes that come meanwhile.
+	mostTries = 10
 	// driftPercent is by how much two clocks of machines may differ in pace, three
 	// times: the other's pace, the observer's, and rounding.
 	driftPercent = 3
@@ -98,7 +100,7 @@ func (s *Session) Renew(ctx context.Context) error {
 	s.mu.Unlock()
 	began := s.boot()
 	err := s.store.Renew(ctx, m, seen)
-	if errors.Is(err, ErrBehind) {
+	for tries := 0; errors.Is(err, ErrBehind) && tries < mostTries; tries++ { // changes may come all the time
 		if seen, err = s.store.LastChange(ctx); err != nil {
 			return err
 		}

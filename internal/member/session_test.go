@@ -176,6 +176,38 @@ func TestCatchesUp(t *testing.T) {
 	}
 }
 
+// TestLook: who renews lives, and who does not is waited for.
+func TestLook(t *testing.T) {
+	p := newPair(t)
+	silent := p.store.members[1].Member
+	looking := lookStore{p.store, func() {
+		if err := p.b.Renew(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}}
+	list, err := Look(t.Context(), looking, 1)
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	for _, one := range list {
+		if one.Lives == (one.Member == silent) {
+			t.Errorf("%+v", one)
+		}
+	}
+}
+
+// lookStore does something after each look at the members.
+type lookStore struct {
+	*memory
+	after func()
+}
+
+func (s lookStore) List(ctx context.Context) ([]Info, error) {
+	list, err := s.memory.List(ctx)
+	s.after()
+	return list, err
+}
+
 func TestReplaced(t *testing.T) {
 	p := newPair(t)
 	later := p.join(1, &p.at)

@@ -50,12 +50,14 @@ func RotateMasterKey(ctx context.Context, s config.Settings) (r KeyRotation, err
 		return r, fault.New(fault.NotAvailable, "the master key is rotated where the first node has its data folder: name that by --data")
 	}
 	if lease, several := backend.Lease(s.Database); several {
-		n, err := member.CountLiving(ctx, all.Members, lease)
-		if err == nil && n > 0 {
-			err = fault.New(fault.InvalidRequest, "%d nodes serve with this database: stop all of them, rotate the master key here, and give each a copy of it", n)
-		}
+		list, err := member.Look(ctx, all.Members, lease)
 		if err != nil {
 			return r, err
+		}
+		for _, one := range list {
+			if one.Lives {
+				return r, fault.New(fault.InvalidRequest, "node %d serves with this database: stop all nodes, rotate the master key here, and give each a copy of it", one.ID)
+			}
 		}
 	}
 	rotation, err := seal.BeginRotation(ctx, all.Accounts, s.MasterKeyPath())

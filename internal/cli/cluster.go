@@ -1,0 +1,65 @@
+package cli
+
+import "ql/internal/operator"
+
+// clusterCommand is ql cluster. Its commands work on the data folder of any node.
+type clusterCommand struct {
+	settings
+
+	Status clusterStatus `cmd:"" help:"List the nodes that share the database, and whether they live."`
+}
+
+func newClusterCommand() clusterCommand {
+	return clusterCommand{settings: newSettings("data", "database", "blobs", "master-key-file")}
+}
+
+type clusterStatus struct{}
+
+// nodeJSON is a node.
+type nodeJSON struct {
+	Node    int64  `json:"node"`
+	Status  string `json:"status"`
+	Version string `json:"version"`
+	Jobs    int    `json:"jobs"`
+}
+
+// Run implements the command.
+func (s *clusterStatus) Run(c *console, line *commands) error {
+	settings, err := line.Cluster.load()
+	if err != nil {
+		return err
+	}
+	o, err := operator.Open(c.ctx, settings, false)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = o.Close() }() // it was only read
+	nodes, err := o.Nodes(c.ctx)
+	if err != nil {
+		return err
+	}
+	list := make([]nodeJSON, 0, len(nodes))
+	for _, n := range nodes {
+		one := nodeJSON{Node: n.ID, Status: "alive", Version: n.Version, Jobs: n.Jobs}
+		switch {
+		case !n.Lives:
+			one.Status = "silent"
+		case n.Behind:
+			one.Status = "behind"
+		}
+		list = append(list, one)
+	}
+	if c.json {
+		c.print(struct {
+			Nodes []nodeJSON `json:"nodes"`
+		}{list})
+		return nil
+	}
+	c.table(func(row func(...any)) {
+		row("node", "status", "version", "jobs")
+		for _, n := range list {
+			row(n.Node, n.Status, n.Version, n.Jobs)
+		}
+	})
+	return nil
+}

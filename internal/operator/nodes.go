@@ -1,0 +1,59 @@
+package operator
+
+import (
+	"context"
+
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/member"
+	"ql/internal/store/backend"
+)
+
+// Node is a node of the service, as the others see it.
+type Node struct {
+	ID      int64
+	Version string
+	Lives   bool // it was seen to renew
+	Behind  bool // it has not seen the last change yet
+	Jobs    int  // that are under way or queued there, up to MostJobs
+}
+
+// MostJobs is how many jobs of a node are counted.
+const MostJobs = 10_000
+
+// Nodes returns the nodes of the service. It waits for one that does not renew for as long as one that lives may
+// take for that.
+func (o *Operator) Nodes(ctx context.Context) (list []Node, err error) {
+	lease, several := backend.Lease(o.settings.Database)
+	if !several {
+		return nil, fault.New(fault.InvalidRequest, "a service without --database has one node: /readyz tells of it")
+	}
+	seen, err := member.Look(ctx, o.store.Members, lease)
+	if err != nil {
+		return nil, err
+	}
+	last, err := o.store.Members.LastChange(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range seen {
+		n := Node{ID: one.ID, Version: one.Version, Lives: one.Lives, Behind: one.Seen < last}
+		if n.Jobs, err = o.countHeld(ctx, one.Incarnation); err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// countHeld counts the jobs that belong to an incarnation.
+func (o *Operator) countHeld(ctx context.Context, incarnation int64) (n int, err error) {
+	for _, state := range []job.State{job.Accepted, job.Running} {
+		list, err := o.store.Queue.ListHeld(ctx, incarnation, state, job.Due{}, MostJobs-n)
+		if err != nil {
+			return 0, err
+		}
+		n += len(list)
+	}
+	return n, nil
+}
