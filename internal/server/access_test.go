@@ -125,6 +125,9 @@ func TestAccessMatrix(t *testing.T) {
 			unsent[who] = append(unsent[who], status)
 		}
 	}
+	// It has ended, and stands nowhere. No key stands for its owner.
+	standing := maps.Clone(byRef)
+	standing["ada"], standing["kind"] = always(409), always(401)
 	repeating := maps.Clone(byRef)
 	repeating["carl"] = []int{404, 403, 403, 403, 403, 403}
 	// Nobody has a proof.
@@ -232,6 +235,7 @@ func TestAccessMatrix(t *testing.T) {
 		"GET /v1/jobs/{ref}":         byRef,
 		"GET /v1/jobs/{ref}/source":  byRef,
 		"GET /v1/jobs/{ref}/answers": byRef,
+		"GET /v1/jobs/{ref}/stack":   guarded(standing),
 		"POST /v1/jobs/{ref}/repeat": repeating,
 
 		"GET /v1/files/{path}":    owner,

@@ -62,6 +62,7 @@ func TestScopes(t *testing.T) {
 		"GET /v1/jobs/{ref}":         {403, 403, 403, 200, 403, 403, 403, 200},
 		"GET /v1/jobs/{ref}/source":  {403, 403, 403, 200, 403, 403, 403, 200},
 		"GET /v1/jobs/{ref}/answers": {403, 403, 403, 200, 403, 403, 403, 200},
+		"GET /v1/jobs/{ref}/stack":   never(403),
 		"POST /v1/jobs/{ref}/repeat": {403, 403, 403, 403, 403, 403, 403, 200}, // which takes jobs and run
 
 		"GET /v1/usage":           manage,

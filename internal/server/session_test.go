@@ -375,6 +375,9 @@ func TestGuardedActs(t *testing.T) {
 		if strings.HasPrefix(route.Path, "/v1/admin/") { // see TestAdministrators
 			continue
 		}
+		if route.Path == "/v1/jobs/{ref}/stack" { // which no key shows, and who is signed in sees: TestJobStack
+			continue
+		}
 		isGuarded := route.Accepts.Has(principal.ByToken) && !route.Accepts.Has(principal.ByNamedKey)
 		if isGuarded != rows[name] {
 			t.Errorf("%s asks for the password: %t, and has a row: %t", name, isGuarded, rows[name])

@@ -9,11 +9,13 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/scope"
+	"ql/internal/engine"
 	"ql/internal/execution"
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/principal"
 	"ql/internal/wire"
+	"ql/internal/worker"
 )
 
 // History is what jobs were called with, for their owners; see job.Store.
@@ -41,7 +43,11 @@ var seeHistory = access{what: "jobs", accepts: anyCredential, scope: scope.Jobs}
 
 // findRef finds a job of the account that the credentials prove, by its number.
 func (s *Service) findRef(ctx context.Context, c Caller, p *Credentials, text string) (caller, job.Listed, Meta, error) {
-	owner, err := s.authenticateOwner(ctx, c, p, seeHistory)
+	return s.findRefBy(ctx, c, p, seeHistory, text)
+}
+
+func (s *Service) findRefBy(ctx context.Context, c Caller, p *Credentials, by access, text string) (caller, job.Listed, Meta, error) {
+	owner, err := s.authenticateOwner(ctx, c, p, by)
 	meta := Meta{Origin: owner.origin}
 	if err != nil {
 		return owner, job.Listed{}, meta, err
@@ -223,6 +229,38 @@ func (s *Service) JobSource(ctx context.Context, c Caller, p *Credentials, ref s
 // errNoSource is the answer where the script of a job is not kept.
 func errNoSource() error {
 	return fault.New(fault.JobNotFound, "the script of this job is not kept: it is older than that scripts are")
+}
+
+// seeVariables opens what a script has in its hands: the owner alone sees it, whom no key stands for.
+var seeVariables = access{what: "the variables of jobs", accepts: principal.Set{principal.ByPassword, principal.ByToken}}
+
+// JobStack is where a job stands that is suspended.
+type JobStack struct {
+	Meta
+	Ref    int64
+	Frames []engine.StackFrame
+	More   bool // than is shown
+}
+
+// JobStack shows where a job stands that waits for somebody or something, with its variables. Secrets that it has read
+// are hidden.
+func (s *Service) JobStack(ctx context.Context, c Caller, p *Credentials, ref string) (JobStack, error) {
+	_, j, meta, err := s.findRefBy(ctx, c, p, seeVariables, ref)
+	a := JobStack{Meta: meta, Ref: j.Ref}
+	if err != nil {
+		return a, err
+	}
+	if err := c.Memory.Grow(ctx, engine.MaxStackBytes); err != nil {
+		return a, err
+	}
+	a.Frames, a.More, err = s.o.Jobs.Stack(ctx, j.ID)
+	switch {
+	case errors.Is(err, job.ErrNotPaused), errors.Is(err, job.ErrNotFound):
+		return a, fault.New(fault.NotPaused, "the job is %s: only one that is paused or waiting stands somewhere", j.State)
+	case errors.Is(err, worker.ErrStopping):
+		return a, errStopping()
+	}
+	return a, err
 }
 
 // Repeat runs a job again, as another job: with the same request or an edited one. A published

@@ -70,6 +70,7 @@ type Jobs interface {
 	IsChild(ctx context.Context, a account.ID, parent, child job.ID) (bool, error)
 	Children(ctx context.Context, a account.ID, parent job.ID, after int64, limit int) ([]job.Child, error)
 	Parent(ctx context.Context, a account.ID, child job.ID) (ref int64, err error)
+	Stack(ctx context.Context, id job.ID) (list []engine.StackFrame, more bool, err error)
 	Signal(ctx context.Context, a account.ID, id job.ID, s job.Signal) (left bool, err error)
 	NextSignal(ctx context.Context, a account.ID, id job.ID, name string) (*job.Signal, error)
 	ConsumeSignal(ctx context.Context, a account.ID, id job.ID, number int64) error

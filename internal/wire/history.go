@@ -276,6 +276,41 @@ func (j *JobHistory) AppendJSON(dst []byte) []byte {
 	return append(dst, "]}"...)
 }
 
+// JobFrame is a function that a job's script stands in.
+type JobFrame struct {
+	Function, File string // "" for the top level, and for the script itself
+	Line           int64
+	Variables      []JobVariable
+}
+
+// JobVariable is a variable of a frame, with what is shown of its value.
+type JobVariable struct{ Name, Kind, Value string }
+
+// AppendStack appends the answer of GET /v1/jobs/{ref}/stack.
+func AppendStack(dst []byte, ref int64, frames []JobFrame, more bool) []byte {
+	dst = append(dst, `{"status":"ok"`...)
+	dst = append(appendNumber(dst, "ref", ref), `,"frames":[`...)
+	for i := range frames {
+		f := &frames[i]
+		dst = append(appendComma(dst), `{"function":`...)
+		if f.Function == "" {
+			dst = append(dst, "null"...)
+		} else {
+			dst = appendText(dst, f.Function)
+		}
+		dst = appendTextOrNull(dst, "file", f.File)
+		dst = append(appendNumber(dst, "line", f.Line), `,"variables":[`...)
+		for _, v := range f.Variables {
+			dst = append(appendComma(dst), `{"name":`...)
+			dst = appendText(dst, v.Name)
+			dst = appendTextField(dst, "kind", v.Kind)
+			dst = append(appendTextField(dst, "value", v.Value), '}')
+		}
+		dst = append(dst, "]}"...)
+	}
+	return append(appendBool(append(dst, ']'), "more", more), '}')
+}
+
 func appendNumber(dst []byte, name string, n int64) []byte {
 	return strconv.AppendInt(appendName(dst, name), n, 10)
 }

@@ -64,6 +64,10 @@ type Func struct {
 	DBReg int
 }
 
+// RegisterVars is how many variables of a function are in registers. The others are in a list, in the register
+// behind them.
+const RegisterVars = 150
+
 // Code is one version of a function's instructions.
 type Code struct {
 	Instrs   []Instr

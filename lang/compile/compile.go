@@ -202,7 +202,7 @@ func cloneStrings(p *bytecode.Program) {
 // Registers of a frame. Variables beyond the first registerVars are spilled: they
 // are elements of a list in the register after them.
 const (
-	registerVars = 150
+	registerVars = bytecode.RegisterVars
 	maxRegs      = bytecode.MaxRegs
 	maxArgs      = 90
 )

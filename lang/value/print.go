@@ -92,6 +92,66 @@ func AppendJSON(dst []byte, v Value) []byte {
 	return append(dst, '}')
 }
 
+// AppendShort appends v as JSON for a person to read, at most about that many bytes of it: what is left out is
+// an ellipsis, and of bytes how many there are is told. Its work grows with what it appends.
+func AppendShort(dst []byte, v Value, most int) []byte {
+	return appendShort(dst, v, len(dst)+most)
+}
+
+// ellipsis stands for what is left out. Nothing but it follows what was cut, so that whoever looks for a text that must
+// not be shown knows the beginning of one.
+const ellipsis = "…"
+
+func appendShort(dst []byte, v Value, end int) []byte {
+	if len(dst) >= end {
+		return append(dst, ellipsis...)
+	}
+	switch v.Kind() {
+	case KindText:
+		s := v.Str()
+		if room := end - len(dst); len(s) > room {
+			for room > 0 && !utf8.RuneStart(s[room]) {
+				room--
+			}
+			dst = AppendQuoted(dst, s[:room])
+			return append(append(dst[:len(dst)-1], ellipsis...), '"')
+		}
+		return AppendQuoted(dst, s)
+	case KindBytes:
+		dst = strconv.AppendInt(dst, int64(len(v.Raw())), 10)
+		return append(dst, " bytes"...)
+	case KindList:
+		l := v.List()
+		dst = append(dst, '[')
+		for i := range l.Len() {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			if len(dst) >= end {
+				return append(dst, ellipsis+"]"...)
+			}
+			dst = appendShort(dst, l.At(i), end)
+		}
+		return append(dst, ']')
+	case KindMap:
+		dst = append(dst, '{')
+		n := 0
+		for k, e := range v.Map().All {
+			if n > 0 {
+				dst = append(dst, ", "...)
+			}
+			if n++; len(dst) >= end {
+				return append(dst, ellipsis+"}"...)
+			}
+			dst = appendShort(dst, k, end)
+			dst = append(dst, ": "...)
+			dst = appendShort(dst, e, end)
+		}
+		return append(dst, '}')
+	}
+	return AppendJSON(dst, v)
+}
+
 const hexDigits = "0123456789abcdef"
 
 // AppendQuoted appends s as a JSON string. Only what JSON must escape is

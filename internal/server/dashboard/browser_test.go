@@ -329,6 +329,19 @@ func (v *visitor) look(name string) {
 	v.read(`window.__shift = 0`)
 }
 
+// closer takes a picture of a part of a page on a phone, which is further down.
+func (v *visitor) closer(name, selector string) {
+	v.Helper()
+	if os.Getenv("QL_SCREENSHOTS") == "" {
+		return
+	}
+	v.size(360, 800)
+	v.read(fmt.Sprintf(`document.querySelector(%q).scrollIntoView({ block: "center" })`, selector))
+	v.picture(name + "-closer-360")
+	v.size(1280, 800)
+	v.forgetJumps()
+}
+
 // forgetJumps forgets how the page has jumped by what a script of the test has clicked, which counts as nobody's
 // input. Jumps are told of after their frame.
 func (v *visitor) forgetJumps() {

@@ -69,6 +69,7 @@ var _ = inBrowser("JobTree", func(v *visitor) {
 	v.read(`document.querySelector("section[aria-labelledby=started]").scrollIntoView()`)
 	v.forgetJumps()
 	v.look("job-tree")
+	v.closer("job-tree", "section[aria-labelledby=started]")
 	v.click("Show all 15")
 	v.until(`document.querySelectorAll("section[aria-labelledby=started] li").length === 15`)
 	// What becomes of them is seen without loading the page again.
@@ -84,6 +85,47 @@ var _ = inBrowser("JobTree", func(v *visitor) {
 	v.until(`document.querySelector("h1").innerText === "The root of a tree" && document.querySelector("section[aria-labelledby=started] li a").innerText.includes("complete")`)
 	v.read(`history.back()`)
 	v.until(`document.querySelector("h1").innerText === "tree-branch"`)
+})
+
+// JobVariables: the owner of a job that waits sees where it stands.
+var _ = inBrowser("JobVariables", func(v *visitor) {
+	v.call(http.MethodPut, "/v1/secrets/stack_key", map[string]any{"value": "hush-hush"}, nil)
+	defer v.call(http.MethodDelete, "/v1/secrets/stack_key", nil, nil)
+	v.run(`-- Stands in a function
+DEFINE pay(?order, ?sum)
+  SET ?note AS "<img src=x onerror=pwned=1>"
+  CONFIRM "Pay {?sum} for {?order.name}?" TO "stack"
+  SET ?paid AS TRUE
+END
+SET ?key AS "Bearer {!SECRET('stack_key')}"
+SET ?orders AS [{name: "paper", sum: 12.5}, {name: "ink", sum: 99}]
+FOR ?o IN ?orders DO
+  SET ?done AS pay(?o, ?o.sum)
+END`)
+	v.open("jobs?q=Stands+in+a+function")
+	v.click("Stands in a function")
+	v.click("Variables")
+	v.until(`document.querySelectorAll("[role=tabpanel] dl").length === 2`)
+	shown := v.read(`[...document.querySelectorAll("[role=tabpanel] li")].map((l) => l.querySelector("h3").innerText + " " + l.querySelector("button").innerText + ": " + [...l.querySelectorAll("dt")].map((t) => t.innerText + " = " + t.nextElementSibling.innerText).join("; ")).join("\n")`)
+	want := `pay() line 4: ?order = {"name": "paper", "sum": 12.5}; ?sum = 12.5; ?note = "<img src=x onerror=pwned=1>"; ?paid = null
+The script itself line 10: ?key = "Bearer •••"; ?orders = [{"name": "paper", "sum": 12.5}, {"name": "ink", "sum": 99}]; ?o = {"name": "paper", "sum": 12.5}; ?done = null`
+	if shown != want {
+		v.Errorf("got  %s\nwant %s", shown, want)
+	}
+	if found := v.read(ran); found != "" {
+		v.Error(found)
+	}
+	v.click("line 4")
+	v.until(`document.querySelector("li.marked").dataset.line === "4" && location.search.includes("line=4")`)
+	v.read(`document.querySelector("[role=tabpanel]").scrollIntoView({ block: "end" })`)
+	v.forgetJumps()
+	v.look("job-variables")
+	v.closer("job-variables", "[role=tabpanel]")
+	// It goes on to the next question, and the tab with it.
+	v.click("Approve")
+	v.until(`document.querySelector("[role=tabpanel] dd")?.innerText.includes("ink")`)
+	v.click("Approve")
+	v.until(`![...document.querySelectorAll("[role=tab]")].some((t) => t.innerText === "Variables") && document.body.innerText.includes("It wrote nothing.")`)
 })
 
 var _ = inBrowser("LongTrace", func(v *visitor) {

@@ -17,6 +17,7 @@ func (c codec) historyRoutes() []server.Route {
 		route(http.MethodGet, one, c.jobHistory),
 		route(http.MethodGet, one+"/source", c.jobSource),
 		route(http.MethodPost, one+"/repeat", c.repeat),
+		{Method: http.MethodGet, Path: one + "/stack", Accepts: passwordOnly, Timeout: c.service.LongestCall(), Serve: c.jobStack, EncodeError: encodeError},
 	}
 }
 
@@ -54,6 +55,24 @@ func (c codec) jobSource(h http.Header, r *server.Request) (server.Response, err
 	wire.SetJSON(h, r.Setting(a.Origin))
 	reply.Body = wire.AppendSource(nil, a.Ref, &a.Source)
 	return reply, nil
+}
+
+func (c codec) jobStack(h http.Header, r *server.Request) (server.Response, error) {
+	p, err := plainCredentials(r)
+	if err != nil {
+		return server.RejectBeforeAuth(err)
+	}
+	a, err := c.service.JobStack(r.Context(), r.Caller, p, r.Variable)
+	return shown(h, r, a.Meta, err, func() []byte {
+		frames := make([]wire.JobFrame, len(a.Frames))
+		for i, f := range a.Frames {
+			frames[i] = wire.JobFrame{Function: f.Function, File: f.File, Line: int64(f.Line)}
+			for _, v := range f.Variables {
+				frames[i].Variables = append(frames[i].Variables, wire.JobVariable{Name: v.Name, Kind: v.Kind, Value: v.Text})
+			}
+		}
+		return wire.AppendStack(nil, a.Ref, frames, a.More)
+	})
 }
 
 func (c codec) repeat(h http.Header, r *server.Request) (server.Response, error) {
