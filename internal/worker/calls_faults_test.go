@@ -234,6 +234,12 @@ func TestPromiseCallsExactlyOnce(t *testing.T) {
 
 	c.off.Store(false)
 	done := 0
+	defer func() {
+		if t.Failed() {
+			logUnfinished(t, e)
+			t.Logf("after %d ticks, %d writes that failed, and %d that were told to have", done, c.before.Load(), c.behind.Load())
+		}
+	}()
 	for c.before.Load()+c.behind.Load() < points {
 		e.jump(time.Duration(ticks) * every)
 		var one schedule.Schedule
@@ -293,6 +299,20 @@ func TestPromiseCallsExactlyOnce(t *testing.T) {
 	t.Logf("%d ticks: exact under %d writes that failed, %d that were done but told to have failed, and %d losses of all leases", done, c.before.Load(), c.behind.Load(), losses)
 }
 
+// logUnfinished logs the jobs that are not finished.
+func logUnfinished(t *testing.T, e *world) {
+	for _, state := range []job.State{job.Accepted, job.Running, job.Waiting, job.Paused} {
+		list, err := e.store.Jobs().List(context.Background(), e.ada.ID, job.Query{State: state, Limit: 20})
+		for _, j := range list {
+			h, err := e.store.Queue().Head(context.Background(), j.ID)
+			t.Logf("job %d of %q is %s: %+v, %v", j.Ref, j.ProgramName, state, h, err)
+		}
+		if err != nil {
+			t.Log(err)
+		}
+	}
+}
+
 // wantChildren checks the jobs that one of onTick has run.
 func wantChildren(t *testing.T, e *world, id job.ID) {
 	t.Helper()
@@ -305,5 +325,38 @@ func wantChildren(t *testing.T, e *world, id job.ID) {
 	}
 	if got["pure"] != onTickPure || got["tells"] != onTickTells || len(got) != 2 {
 		t.Errorf("the job has run %v", got)
+	}
+}
+
+// deafQueue does not hear that the first job that a script has started is stored.
+type deafQueue struct {
+	job.Submissions
+	heard bool
+}
+
+func (q *deafQueue) Accept(ctx context.Context, t *job.Task, m member.Member, now time.Time) (job.Lease, job.ID, error) {
+	l, earlier, err := q.Submissions.Accept(ctx, t, m, now)
+	if err == nil && t.Called != nil && !q.heard {
+		q.heard = true
+		err = errChaos
+	}
+	return l, earlier, err
+}
+
+// TestUnheardChildRuns: a job whose acceptance was stored, and told to have failed, is run all the same: who has started
+// it waits for it.
+func TestUnheardChildRuns(t *testing.T) {
+	deaf := &deafQueue{}
+	e := newWorld(t, faults{queue: func(q job.Queue) job.Queue {
+		deaf.Submissions = q.Submissions
+		q.Submissions = deaf
+		return q
+	}})
+	e.host.Calls = func(x *execution.Execution) engine.Calls {
+		return &worldCalls{e: e, scripts: map[string]string{"one": `EMIT JSON 7`}, x: x}
+	}
+	e.wantResult(e.submit(`START SCRIPT "one" SET ?job WAIT FOR ?job SET ?n EMIT ?n`), "7")
+	if !deaf.heard {
+		t.Error("nothing failed")
 	}
 }

@@ -96,7 +96,24 @@ func (w *Worker) store(ctx context.Context, s *Submission, state job.State) (job
 	if err == nil && task.Code != nil && earlier == (job.ID{}) {
 		w.programs.put(s.Program.Hash, cachedProgram{s.Program, now})
 	}
+	w.recallUnlessRefused(err)
 	return lease, earlier, err
+}
+
+// recallUnlessRefused has a job looked for that may be stored although the store failed: it stands in no queue here, and
+// whoever waits for it would wait until the next process.
+func (w *Worker) recallUnlessRefused(err error) {
+	if err == nil {
+		return
+	}
+	for _, refusal := range []error{
+		job.ErrLeaseLost, job.ErrCallLimit, job.ErrBlockedLimit, job.ErrStorageLimit, job.ErrNoProgram, job.ErrOtherBody, account.ErrNotFound,
+	} {
+		if errors.Is(err, refusal) {
+			return
+		}
+	}
+	w.recallIn(w.o.Retry)
 }
 
 // Submit accepts a job, also of a caller who has hung up: when it returns, the job
@@ -356,5 +373,6 @@ func (w *Worker) storeBy(ctx context.Context, s *Submission, store StoreTask) (j
 	if err == nil && task.Code != nil && stored {
 		w.programs.put(s.Program.Hash, cachedProgram{s.Program, now})
 	}
+	w.recallUnlessRefused(err)
 	return lease, stored, err
 }
