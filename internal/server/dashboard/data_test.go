@@ -2,7 +2,10 @@
 
 package dashboard_test
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 var _ = inBrowser("Files", func(v *visitor) {
 	v.call(http.MethodPut, "/v1/files/shelf/people.csv", "name,born\nAda,1815\nGrace,1906\n", nil)
@@ -148,7 +151,7 @@ var _ = inBrowser("Another version", func(v *visitor) {
 	defer v.call(http.MethodDelete, "/v1/scripts/kept", nil, nil) // others look at what is published, too
 	v.open("settings/scripts?name=kept")
 	v.click("Publish another version")
-	v.untilText("No more than 2 of the jobs with the key shop")
+	v.until(find("Concurrency key (optional)") + `?.value === "shop" && ` + find("At most at once") + `?.value === "2"`)
 	v.forgetJumps()
 	v.look("settings-scripts-version")
 	v.fill("Text", "EMIT 2")
@@ -156,7 +159,36 @@ var _ = inBrowser("Another version", func(v *visitor) {
 	v.until(`!document.querySelector("dialog[open]")`)
 	var now published
 	v.call(http.MethodGet, "/v1/scripts/kept", nil, &now)
-	if now.Version != 2 || now.Text != "EMIT 2\n" || now.Callers != "anyone" || len(now.Methods) != 1 || !now.Secrets || now.Concurrency["key"] != "shop" {
+	if now.Version != 2 || now.Text != "EMIT 2\n" || now.Callers != "anyone" || len(now.Methods) != 1 || !now.Secrets || now.Concurrency["key"] != "shop" || now.Concurrency["most"] != 2.0 {
+		v.Errorf("the script is %+v", now)
+	}
+	// It is changed, refused beside its field, and taken away.
+	v.click("kept")
+	v.untilText("At most 2 of the jobs with the key shop are under way at once.")
+	v.click("Publish another version")
+	v.fill("Concurrency key (optional)", strings.Repeat("k", 300))
+	v.click("Publish")
+	v.until(`document.querySelector("dialog[open] .field .error")`)
+	v.forgetJumps()
+	v.look("settings-scripts-wrong")
+	v.fill("Concurrency key (optional)", "<b>till</b>")
+	v.fill("At most at once", "7")
+	v.click("Publish")
+	v.until(`!document.querySelector("dialog[open]")`)
+	v.call(http.MethodGet, "/v1/scripts/kept", nil, &now)
+	if now.Concurrency["key"] != "<b>till</b>" || now.Concurrency["most"] != 7.0 {
+		v.Errorf("the script is %+v", now)
+	}
+	v.click("kept")
+	v.untilText("the key <b>till</b> are under way")
+	v.click("Publish another version")
+	v.fill("Concurrency key (optional)", "")
+	v.until(`!(` + find("At most at once") + `)`)
+	v.click("Publish")
+	v.until(`!document.querySelector("dialog[open]")`)
+	now.Concurrency = nil
+	v.call(http.MethodGet, "/v1/scripts/kept", nil, &now)
+	if now.Concurrency != nil {
 		v.Errorf("the script is %+v", now)
 	}
 })
