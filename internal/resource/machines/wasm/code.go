@@ -120,7 +120,7 @@ const (
 	frameWidth = 5
 )
 
-// appendPadded appends a number that is not negative as one of so many bytes.
+// putPadded puts a number that is not negative there, as one of so many bytes.
 func putPadded(b []byte, n int64, width int) {
 	for i := range width - 1 {
 		b[i] = byte(n&0x7f) | 0x80
