@@ -105,9 +105,9 @@ func measureSQL(ctx context.Context, o options, stdout, stderr io.Writer) (err e
 	fmt.Fprintf(stdout, "SQL%s, medians of the rounds; × is the script by the other in the same round\n\n", timed)
 	fmt.Fprint(stdout, "| what | counted | script | driver | × driver | bare binding | × binding | allocations each |\n|---|---|---:|---:|---:|---:|---:|---:|\n")
 	if o.load.Profiles != "" {
-		stop, err := profileSQL(o.load.Profiles)
-		if err != nil {
-			return err
+		stop, failed := profileSQL(o.load.Profiles)
+		if failed != nil {
+			return failed
 		}
 		defer func() { err = errors.Join(err, stop()) }()
 	}
