@@ -350,7 +350,7 @@ func (v *visitor) forgetJumps() {
 }
 
 // tour are the pictures of docs/dashboard.md, which are small.
-var tour = []string{"overview-light-1280", "editor-trace-light-1280", "job-light-1280", "inbox-dark-1280", "files-preview-light-1280", "table-light-1280", "jobs-dark-360"}
+var tour = []string{"overview-light-1280", "editor-trace-light-1280", "job-light-1280", "job-variables-light-1280", "inbox-dark-1280", "files-preview-light-1280", "table-light-1280", "jobs-dark-360"}
 
 // picture writes what is seen into the folder of QL_SCREENSHOTS, if there is one; and that of the tour into the folder
 // of QL_TOUR.
