@@ -30,7 +30,7 @@ type options struct {
 	rounds int
 	size   int64 // of the file that is sent and fetched, in bytes
 	quick  bool
-	// processor says that SQL is timed by the processor time of the process, collector included.
+	// processor says that SQL is timed by the processor time of the process, its collector included.
 	processor bool
 	load      load.Options
 }
