@@ -259,6 +259,8 @@ var noUUIDs = []string{
 	"/components/schemas/SQLResults",           // the number of a row
 	"/paths/~1v1~1sites~1main~1content",        // a hash
 	"/components/schemas/Signal/properties/id", // of who tells it, such as evt_17
+	"/components/schemas/AdminInvitations",     // the number of an invitation
+	"/paths/~1v1~1admin~1invitations~1{id}",    //
 }
 
 func isNoUUID(place string) bool {
