@@ -160,6 +160,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		Log: p.store.Log, Guard: p.guard,
 		Failed: func(err error) {
 			a.o.Log.Error("records of jobs could not be stored and will be retried", "error", err)
+			p.blobs.MakeRoom(p.store.Files, err)
 		},
 		LogFailed: func(err error) {
 			a.o.Log.Error("the intake log failed and is disabled until the next start: until then jobs take longer to be accepted", "error", err)

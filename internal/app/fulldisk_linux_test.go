@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -140,6 +141,9 @@ func TestFullStoreMakesRoom(t *testing.T) {
 		if a.Result != "done" {
 			t.Fatalf("round %d: %d %s", round, a.status, a.body)
 		}
+		if round == 0 {
+			awaitRecord(t, b.URL(), a.JobID) // one that finds the disk full would make room for itself
+		}
 	}
 	write(0)
 	fill(t, filepath.Join(folder, "filler"))
@@ -147,6 +151,23 @@ func TestFullStoreMakesRoom(t *testing.T) {
 	if info, err := os.Stat(reserve); err != nil || info.Size() == 0 {
 		t.Errorf("the reserve is not there again: %v, %v", info, err)
 	}
+}
+
+// TestRecordMakesRoom: where the disk has no room for a record, dead content is removed for it.
+func TestRecordMakesRoom(t *testing.T) {
+	folder := t.TempDir()
+	if !smallDisk(t, folder, 32) {
+		return
+	}
+	b := apptest.Boot(t, func(s *config.Settings) { s.Data = filepath.Join(folder, "data") })
+	if a := query(t, b.URL(), "dev", "dev", `SET ?x AS REPEAT("x", 900000) FOR ?i FROM 1 TO 5 DO WRITE "{?i}{?x}" TO "/large" END EMIT "done"`); a.Result != "done" {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	fill(t, filepath.Join(folder, "filler"))
+	if a := query(t, b.URL(), "dev", "dev", `EMIT REPEAT("x", 3000000)`); a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	// Stopping is an error where a record is lost.
 }
 
 // TestStopOnFullDisk: a record that cannot be stored does not keep the service from
@@ -170,6 +191,25 @@ func TestStopOnFullDisk(t *testing.T) {
 	const want = "the record of 1 job is lost: it could not be stored in time"
 	if err == nil || !strings.Contains(err.Error(), want) || !log.Has(want) {
 		t.Errorf("the stop says %v, and the log %s", err, log)
+	}
+}
+
+// awaitRecord waits until the record of a call of the developer is stored.
+func awaitRecord(t *testing.T, base, id string) {
+	t.Helper()
+	for {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/v1/jobs?limit=5", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.SetBasicAuth("dev", "dev")
+		a := send(t, req)
+		if a.status != http.StatusOK {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		if strings.Contains(a.body, id) {
+			return
+		}
 	}
 }
 

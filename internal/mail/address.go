@@ -44,7 +44,7 @@ func ParseAddress(text string) (Address, error) {
 		a.Name = strings.TrimSpace(rest[:i])
 		rest = rest[i+1 : len(rest)-1]
 		if n := len(a.Name); n >= 2 && a.Name[0] == '"' && a.Name[n-1] == '"' {
-			a.Name = a.Name[1 : n-1]
+			a.Name = strings.TrimSpace(a.Name[1 : n-1])
 		}
 		if strings.ContainsAny(a.Name, "<>\"\\@,;:()") || utf8.RuneCountInString(a.Name) > maxName {
 			return Address{}, fmt.Errorf("the name in %s is not one such as Ada Lovelace, without <>\"\\@,;:()", Quote(text))

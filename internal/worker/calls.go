@@ -86,7 +86,7 @@ func (w *Worker) runCalled(s *Called) (end *job.End, err error) {
 	}); err != nil {
 		// Whatever it was, it is the child's: it meets it again as a job of its own.
 		a.enter(phaseReleased)
-		return nil, nil //nolint:nilerr // see above
+		return nil, nil
 	}
 	end.Call = s.Call
 	if s.Ended != nil && len(end.Result) <= CalledResult && len(end.Error) <= job.AlwaysShownBytes {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/fault"
 )
 
 // reclaimBatch is how many dead blobs are removed for one who waits for storage.
@@ -36,6 +37,16 @@ const reclaimDiskBytes = 256 << 20
 func (t *Trees) reclaimDisk(ctx context.Context) bool {
 	n, _ := t.blobs.SweepDead(ctx, t.rows, time.Time{}, reclaimDiskBytes) // who found it full is told
 	return n > 0
+}
+
+// MakeRoom removes dead content where something else could not be stored, as far as the disk may be why.
+func (b *Blobs) MakeRoom(rows Store, failed error) {
+	if b.delay > 0 || !fault.Is(failed, fault.StorageUnavailable) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), discardTime)
+	defer cancel()
+	_, _ = b.SweepDead(ctx, rows, time.Time{}, reclaimDiskBytes) // it is tried again
 }
 
 // discard removes blobs that were made for a change and that nothing refers to:
