@@ -401,6 +401,7 @@ CONFIRM "End?"`)
 	paid := `{"name":"paid","data":{"amount":5}}`
 	expect("the first", c.signal(address, paid, "p1"), 202, `{"status":"ok"}`)
 	expect("a repeat", c.signal(address, paid, "p1"), 202, `"repeated":true`)
+	expect("a repeat that has the key in its body", c.signal(address, `{"name":"paid","data":6,"id":"p1"}`, ""), 202, `"repeated":true`)
 	expect("without a name", c.signal(address, `{"data":1}`, ""), 400, "name")
 	expect("with a long name", c.signal(address, `{"name":"`+strings.Repeat("x", 101)+`"}`, ""), 400, "name")
 	expect("with much", c.signal(address, `{"name":"x","data":"`+strings.Repeat("x", 65<<10)+`"}`, ""), 400, "data")

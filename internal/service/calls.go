@@ -272,7 +272,7 @@ func (k *calls) Signal(ctx context.Context, text string, s engine.Signal) error 
 	_, err := k.o.Jobs.Signal(ctx, k.x.Account.ID, id, job.Signal{Name: s.Name, Data: s.Data, Most: maxSignals, MostBytes: maxSignalBytes})
 	switch {
 	case errors.Is(err, job.ErrNotFound):
-		return value.Errorf(engine.JobNotFound, "the account has no such job")
+		return value.Errorf(engine.JobNotFound, "the account has no such job: a synchronous call is one once it waits for something; with \"mode\": \"async\" it is one from the start")
 	case errors.Is(err, job.ErrEnded):
 		return value.Errorf(engine.JobEnded, "the job has ended, and takes no signals")
 	case errors.Is(err, job.ErrSignalLimit):

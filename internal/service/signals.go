@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -22,7 +23,7 @@ const MaxSignalBytes = engine.MaxSignalBytes + 4<<10
 type Signal struct {
 	Name string
 	Data string // JSON; "" for none
-	ID   string // of the body, and Key of the header: one of them tells a repeat; "" for none
+	ID   string // of the body, and Key of the header, which counts where both are there: by them a repeat is told; "" for none
 	Key  string
 }
 
@@ -87,8 +88,8 @@ func (s *Service) Signal(ctx context.Context, c Caller, token string, g Signal) 
 	if g.Data == "" {
 		signal.Data = []byte("null")
 	}
-	if g.Key != "" || g.ID != "" {
-		sum := sha256.Sum256([]byte(g.Name + "\x00" + g.Key + "\x00" + g.ID))
+	if key := cmp.Or(g.Key, g.ID); key != "" {
+		sum := sha256.Sum256([]byte(g.Name + "\x00" + key))
 		signal.Key = &sum
 	}
 	left, err := s.o.Jobs.Signal(ctx, a, id, signal)
