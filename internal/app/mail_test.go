@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/apptest"
@@ -18,7 +19,8 @@ import (
 // mails is what GET /v1/mails shows an owner, once all of it is settled.
 func mails(t *testing.T, base, name, password string) string {
 	t.Helper()
-	for {
+	// No faster than an account may call.
+	for look := time.NewTicker(100 * time.Millisecond); ; <-look.C {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/v1/mails", nil)
 		if err != nil {
 			t.Fatal(err)
