@@ -107,7 +107,7 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 			JobID string `json:"job_id"`
 		}
 		v.call(http.MethodPost, "/v1/query", map[string]any{
-			"auth": map[string]string{"username": v.username, "password": v.password}, "query": "-- hostile sent\nCONFIRM \"Go on?\" TO \"nobody\"", "mode": "async",
+			"auth": map[string]string{"username": v.username, "password": v.password}, "query": "-- hostile sent\nSET ?held AS [" + quoted(text) + "]\nCONFIRM \"Go on?\" TO \"nobody\"", "mode": "async",
 			"request": map[string]any{"get": map[string]string{"a": text}}, "options": map[string]any{"webhook": v.echo + "/?say=" + url.QueryEscape(text)},
 		}, &asked)
 		sent = append(sent, asked.JobID)
@@ -164,6 +164,10 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 		for job.ConfirmURL == "" {
 			v.call(http.MethodGet, "/v1/jobs/"+id, nil, &job)
 		}
+		v.open(fmt.Sprintf("jobs/%d", job.Ref))
+		v.click("Variables")
+		v.until(`document.querySelectorAll("[role=tabpanel] dl").length === 1`)
+		look("variables of a job " + text)
 		v.call(http.MethodPost, strings.TrimPrefix(job.ConfirmURL, v.service.URL()), map[string]any{"approved": true, "note": text}, nil)
 		v.open(fmt.Sprintf("jobs/%d", job.Ref))
 		for _, tab := range []string{"Request", "Answers1", "Webhook"} {
