@@ -23,7 +23,7 @@ var programFiles embed.FS
 
 var programNames = []string{
 	"fib", "loop", "mandel", "str", "map", "qsort", "sieve",
-	"nbody", "spectral", "trees", "words", "fannkuch", "json", "html", "logs",
+	"nbody", "spectral", "trees", "words", "fannkuch", "json", "html", "logs", "mentions",
 }
 
 func main() {

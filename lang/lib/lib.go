@@ -36,6 +36,19 @@ type Call struct {
 	// paid are the patterns that the run has paid to compile since it last asked
 	// its host for something.
 	paid map[payment]bool
+	// recent are some of those, used last: a loop finds its patterns here.
+	recent     [4]recent
+	nextRecent int
+	// price is what a byte of the text costs that is searched now; places is room for where a match stands.
+	price  int
+	places [16]int
+	// built is room for a short text that is being replaced in.
+	built [256]byte
+}
+
+type recent struct {
+	payment
+	p *pattern
 }
 
 // payment is for a pattern, to find its first match or all of them.
@@ -57,7 +70,7 @@ func (c *Call) pays(p payment) bool {
 	if c.paid == nil {
 		c.paid = make(map[payment]bool)
 	} else if len(c.paid) == maxPaid {
-		clear(c.paid)
+		c.ResetPaid()
 	}
 	c.paid[p] = true
 	return true
@@ -65,7 +78,29 @@ func (c *Call) pays(p payment) bool {
 
 // ResetPaid has the run pay for all again, as one does that goes on elsewhere from
 // here.
-func (c *Call) ResetPaid() { clear(c.paid) }
+func (c *Call) ResetPaid() {
+	clear(c.paid)
+	c.recent = [len(c.recent)]recent{}
+}
+
+// usedRecently returns a pattern that has been paid for, nil where it is not at hand.
+func (c *Call) usedRecently(p payment) *pattern {
+	for i := range c.recent {
+		if r := &c.recent[i]; r.payment == p && r.p != nil {
+			return r.p
+		}
+	}
+	return nil
+}
+
+// remember has a pattern that has been paid for at hand, unless it is large: the run holds it as long as it goes on.
+func (c *Call) remember(p *pattern, all bool) {
+	if p.weight > ordinaryWeight {
+		return
+	}
+	c.recent[c.nextRecent] = recent{payment{p.text, all}, p}
+	c.nextRecent = (c.nextRecent + 1) % len(c.recent)
+}
 
 // Func computes a built-in. Its arguments are borrowed: whatever container of
 // theirs ends up in the result must be Shared. Errors are *value.Error; limits

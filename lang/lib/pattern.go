@@ -55,13 +55,19 @@ func find(c *Call, args []value.Value) (value.Value, error) {
 	if at == nil {
 		return value.Null, nil
 	}
-	return c.match(p, c.groupNames(p), s, at, c.characters(s[:at[0]])), nil
+	return c.match(p, c.groupNames(p), args[0], at, c.characters(s[:at[0]])), nil
 }
 
+// noNames is the map of the names of groups where none has one.
+var noNames = value.NewMap(nil, 0).Value().Freeze()
+
 // groupNames returns the names of a pattern's groups as texts of the script, null
-// for groups without. Those of the pattern are shared by all scripts and weigh
+// for groups without, or nil where none has one. Those of the pattern are shared by all scripts and weigh
 // nothing, so that no script may hold on to them.
 func (c *Call) groupNames(p *pattern) []value.Value {
+	if !p.named {
+		return nil
+	}
 	names := make([]value.Value, len(p.groups))
 	for i, name := range p.groups {
 		if !name.IsNull() {
@@ -71,25 +77,35 @@ func (c *Call) groupNames(p *pattern) []value.Value {
 	return names
 }
 
-// match returns the map of one match, which starts at the given character.
-func (c *Call) match(p *pattern, groupNames []value.Value, s string, at []int, start int) value.Value {
+// match returns the map of one match in a text, which starts at the given character.
+func (c *Call) match(p *pattern, groupNames []value.Value, text value.Value, at []int, start int) value.Value {
+	s := text.Str()
 	c.Meter.Work(2*mapWork + listWork + 10*len(p.groups))
-	groups, names := value.NewList(c.Meter, len(p.groups)), value.NewMap(c.Meter, 0)
-	for i, name := range groupNames {
+	groups, names := value.NewList(c.Meter, len(p.groups)), noNames
+	for i := range p.groups {
 		v := value.Null
 		if from, to := at[2*i+2], at[2*i+3]; from >= 0 {
 			v = c.text(s[from:to])
 		}
 		groups.Append(c.Meter, v)
-		if !name.IsNull() {
-			names.Set(c.Meter, name, v)
+	}
+	if p.named {
+		byName := value.NewMap(c.Meter, 0)
+		for i, name := range groupNames {
+			if !name.IsNull() {
+				byName.Set(c.Meter, name, groups.At(i))
+			}
 		}
+		names = byName.Value()
 	}
 	t := value.NewMap(c.Meter, 4)
-	t.Set(c.Meter, keyMatch, c.text(s[at[0]:at[1]]))
+	if at[1]-at[0] < len(s) {
+		text = c.text(s[at[0]:at[1]])
+	}
+	t.Set(c.Meter, keyMatch, text)
 	t.Set(c.Meter, keyStart, value.Int(int64(start)))
 	t.Set(c.Meter, keyGroups, groups.Value())
-	t.Set(c.Meter, keyNames, names.Value())
+	t.Set(c.Meter, keyNames, names)
 	return t.Value()
 }
 
@@ -103,12 +119,12 @@ func findAll(c *Call, args []value.Value) (value.Value, error) {
 	counted, characters := 0, 0
 	var names []value.Value
 	for at := range c.matches(p, s) {
-		if names == nil {
+		if l.Len() == 0 {
 			names = c.groupNames(p)
 		}
 		characters += c.characters(s[counted:at[0]])
 		counted = at[0]
-		l.Append(c.Meter, c.match(p, names, s, at, characters))
+		l.Append(c.Meter, c.match(p, names, args[0], at, characters))
 	}
 	return l.Value(), nil
 }
@@ -146,7 +162,7 @@ func replacePattern(c *Call, args []value.Value) (value.Value, error) {
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	out := buffer{c: c}
+	out := buffer{c: c, b: c.built[:0]}
 	from := 0
 	for at := range c.matches(p, s) {
 		out.add(s[from:at[0]])

@@ -3,12 +3,12 @@ package lib
 import (
 	"container/list"
 	"errors"
-	"regexp"
 	"regexp/syntax"
 	"strings"
 	"sync"
 	"sync/atomic"
 
+	"ql/lang/regex"
 	"ql/lang/value"
 )
 
@@ -24,7 +24,7 @@ type Patterns struct {
 }
 
 // ordinaryWeight is what a pattern may weigh, in bytes, on average.
-const ordinaryWeight = 8 << 10
+const ordinaryWeight = 16 << 10
 
 // NewPatterns returns an empty cache for so many patterns.
 func NewPatterns(maxEntries int) *Patterns {
@@ -55,40 +55,55 @@ func (ps *Patterns) put(p *pattern) {
 		return
 	}
 	ps.byText[p.text] = ps.order.PushFront(p)
-	ps.weight += p.weight
+	ps.weight += p.weight + int(p.held.Load())
+	ps.shed()
+}
+
+// weigh counts what a pattern holds for its states since they have become more, or fewer.
+func (ps *Patterns) weigh(p *pattern) {
+	held := int64(p.prog.Held())
+	if ps == nil || held == p.held.Load() {
+		return
+	}
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	old := p.held.Swap(held)
+	if e := ps.byText[p.text]; e != nil && e.Value.(*pattern) == p {
+		ps.weight += int(held - old)
+		ps.shed()
+	}
+}
+
+// shed drops what was not used for longest until the rest fits.
+func (ps *Patterns) shed() {
 	for ps.order.Len() > ps.maxEntries || ps.weight > ps.maxEntries*ordinaryWeight {
 		last := ps.order.Remove(ps.order.Back()).(*pattern)
 		delete(ps.byText, last.text)
-		ps.weight -= last.weight
+		ps.weight -= last.weight + int(last.held.Load())
 	}
 }
 
 // pattern is a compiled regular expression.
 type pattern struct {
 	text   string
-	re     *regexp.Regexp
+	prog   *regex.Program
 	insts  int           // instructions of its program
 	groups []value.Value // their names, null for those without
-	prefix string        // what each match starts with
+	named  bool          // one of them has a name
 	simple *simple       // where it has that form
-	weight int           // bytes, about
+	weight int           // bytes, about, without its states
+	held   atomic.Int64  // bytes of its states, as they are counted
 	// compileWork is the fuel that compiling takes.
 	compileWork int
-
-	// next finds a match that starts behind the first character, which it
-	// takes as what stands before: group 1 is the match.
-	// Made when first needed.
-	next     atomic.Pointer[regexp.Regexp]
-	nextText string
 }
 
 const (
-	// maxGroups and maxInsts bound what the regexp package holds while it
-	// matches: for every instruction the places of all groups.
+	// maxGroups and maxInsts bound what is held where groups are found by following all ways at once: for
+	// every instruction the places of all groups.
 	maxGroups = 100
 	maxInsts  = 10_000
 	// maxFolded is how many wide ranges, such as [а-я], may stand in a
-	// pattern that ignores case: the regexp package walks all of Unicode for
+	// pattern that ignores case: reading it walks all of Unicode for
 	// each.
 	maxFolded = 8
 )
@@ -99,15 +114,27 @@ func (in *input) pattern(i int) *pattern {
 	if in.err != nil {
 		return nil
 	}
-	return in.patternOf(s)
+	return in.patternOf(s, false)
 }
 
-// patternOf returns the pattern of a text.
-func (in *input) patternOf(s string) *pattern {
+// patternOfAll reads a pattern of which all matches are wanted.
+func (in *input) patternOfAll(i int) *pattern {
+	s := in.text(i, "the pattern")
+	if in.err != nil {
+		return nil
+	}
+	return in.patternOf(s, true)
+}
+
+// patternOf returns the pattern of a text, of which the first match is wanted or all.
+func (in *input) patternOf(s string, all bool) *pattern {
 	in.Meter.Work(20 + len(s)/8)
 	most := patternBounds(in.Meter).Pattern
 	if len(s) > most {
 		panic(&value.LimitError{Name: "pattern_size", Max: int64(most)})
+	}
+	if p := in.usedRecently(payment{s, all}); p != nil {
+		return p
 	}
 	p := in.Patterns.get(s)
 	if p == nil {
@@ -119,6 +146,10 @@ func (in *input) patternOf(s string) *pattern {
 	if in.pays(payment{p.text, false}) {
 		in.Meter.Work(p.compileWork)
 	}
+	if all && in.pays(payment{p.text, true}) {
+		in.Meter.Work(p.compileWork)
+	}
+	in.remember(p, all)
 	return p
 }
 
@@ -138,29 +169,8 @@ func (m Matcher) Match(text string) bool { return m.c.search(m.p, text, false) !
 // for matching, and it comes out of the cache where it is there.
 func (c *Call) Compile(text string) (Matcher, *value.Error) {
 	in := input{Call: c, name: "PATTERN"}
-	p := in.patternOf(text)
+	p := in.patternOf(text, false)
 	return Matcher{c, p}, in.err
-}
-
-// patternOfAll reads a pattern of which all matches are wanted.
-func (in *input) patternOfAll(i int) *pattern {
-	p := in.pattern(i)
-	if in.err != nil {
-		return nil
-	}
-	if in.pays(payment{p.text, true}) {
-		in.Meter.Work(p.compileWork)
-	}
-	if p.next.Load() != nil {
-		return p
-	}
-	next, err := regexp.Compile(`\A(?s:.)(?s:.*?)(` + p.nextText + `)`)
-	if err != nil {
-		in.badPattern(p.text, err)
-		return nil
-	}
-	p.next.Store(next)
-	return p
 }
 
 // patternBounds returns the limits of patterns, generous ones where there is no
@@ -195,25 +205,22 @@ func (in *input) compile(text string) *pattern {
 	if size > maxInsts {
 		panic(&value.LimitError{Name: "pattern_cost", Max: patternBounds(in.Meter).PatternCost})
 	}
-	p := &pattern{text: text, nextText: tree.String(), compileWork: work + 30*size, weight: 1000 + 500*size + 14_000*(classes+folded)}
+	p := &pattern{text: text, compileWork: work + 30*size, weight: 2000 + 200*size + 14_000*(classes+folded)}
 	for _, name := range tree.CapNames()[1:] {
 		v := value.Null
 		if name != "" {
 			v = value.Text(name).Freeze()
+			p.named = true
 		}
 		p.groups = append(p.groups, v)
 	}
-	prog, err := syntax.Compile(tree.Simplify())
-	if err == nil {
-		p.insts = len(prog.Inst)
-		p.re, err = regexp.Compile(text)
-	}
+	p.simple = newSimple(tree)
+	p.prog, err = regex.New(tree.Simplify())
 	if err != nil {
 		in.badPattern(text, err)
 		return nil
 	}
-	p.prefix, _ = p.re.LiteralPrefix()
-	p.simple = newSimple(tree)
+	p.insts = p.prog.Instructions()
 	return p
 }
 

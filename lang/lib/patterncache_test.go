@@ -2,6 +2,7 @@ package lib
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -47,6 +48,54 @@ func TestPatternsAreKept(t *testing.T) {
 	}
 }
 
+// TestStatesOfPatterns checks that the states which texts have a pattern make are counted with it, and that
+// fuel does not tell whether they were there, nor whether there was room for them.
+func TestStatesOfPatterns(t *testing.T) {
+	kept := NewPatterns(100)
+	random := rand.New(rand.NewPCG(1, 2))
+	var b strings.Builder
+	for range 20_000 {
+		b.WriteByte("abc "[random.IntN(4)])
+	}
+	all, _ := Lookup("FIND_ALL")
+	for _, pattern := range []string{`(a|ab)(c|bc?)*\b`, `([ab]+)[abc]{9}a[abc]*`, `a[abc]{12,13}b`} {
+		run := func(cache *Patterns) int64 {
+			c := newCall()
+			c.Patterns = cache
+			before := c.Meter.Used()
+			if _, err := At(all).Fn(c, []value.Value{value.Text(b.String()), value.Text(pattern)}); err != nil {
+				t.Fatal(err)
+			}
+			return c.Meter.Used() - before
+		}
+		cold := run(kept)
+		if p := kept.get(pattern); p.held.Load() == 0 || p.held.Load() != int64(p.prog.Held()) {
+			t.Errorf("%s: %d bytes are counted of %d", pattern, p.held.Load(), p.prog.Held())
+		}
+		if warm, none := run(kept), run(nil); cold != warm || cold != none {
+			t.Errorf("%s costs %d at first, %d with its states kept, %d without a cache", pattern, cold, warm, none)
+		}
+	}
+	sum := 0
+	for _, e := range kept.byText {
+		p := e.Value.(*pattern)
+		sum += p.weight + int(p.held.Load())
+	}
+	if sum != kept.weight {
+		t.Errorf("the weight is %d, the sum of what is kept %d", kept.weight, sum)
+	}
+	// A cache with room for less drops the pattern.
+	small := NewPatterns(1)
+	c := newCall()
+	c.Patterns = small
+	if _, err := At(all).Fn(c, []value.Value{value.Text(b.String()), value.Text(`a[abc]{12,13}b`)}); err != nil {
+		t.Fatal(err)
+	}
+	if len(small.byText) != 0 || small.weight != 0 {
+		t.Errorf("%d bytes are kept in a cache for %d", small.weight, ordinaryWeight)
+	}
+}
+
 // TestManyPatterns: what a run remembers to have paid for is bounded.
 func TestManyPatterns(t *testing.T) {
 	c := newCall()
@@ -88,7 +137,8 @@ func TestPatternsAreBounded(t *testing.T) {
 	}
 	sum := 0
 	for _, e := range c.Patterns.byText {
-		sum += e.Value.(*pattern).weight
+		p := e.Value.(*pattern)
+		sum += p.weight + int(p.held.Load())
 	}
 	if sum != c.Patterns.weight {
 		t.Errorf("the weight is %d, the sum of what is kept %d", c.Patterns.weight, sum)

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"ql/lang/value"
 )
 
 // simpleOf returns the simple form of a pattern, nil where it has none, and that of the regexp package.
@@ -80,8 +78,10 @@ func TestSimplePatterns(t *testing.T) {
 		}
 		// All matches, as scripts find them one after the other.
 		var all [][]int
-		for at := range new(Call).matches(&pattern{re: re, simple: p, groups: make([]value.Value, p.groups)}, s) {
-			all = append(all, at)
+		in := input{Call: new(Call)}
+		whole := in.compile(re.String())
+		for at := range in.matches(whole, s) {
+			all = append(all, slices.Clone(at))
 		}
 		if wants := re.FindAllStringSubmatchIndex(s, -1); !slices.EqualFunc(all, wants, slices.Equal) {
 			t.Fatalf("all %q in %q: %v, want %v", re, s, all, wants)

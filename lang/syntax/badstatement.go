@@ -113,8 +113,6 @@ func (p *parser) bareWord() Stmt {
 		p.errorAt(t.start, t.stop, "%s stands only behind IF, FOR or WHILE", t.word)
 		p.skipBlock()
 		return nil
-	case t.word == wMail && (next.is(wSubject) || next.is(wText) || next.is(wHTML) || next.is(wFrom) || next.is(wAttach)):
-		p.fail(t.start, t.stop, "MAIL begins with TO: write %s", shapeMail)
 	case t.word == wCase:
 		p.fail(t.start, t.stop, "CASE gives a value and is no statement: write EMIT CASE …, or IF … THEN … END")
 	case refusedSQL[upper] != "" && next.kind != tEq && next.kind != tLParen:
@@ -125,9 +123,15 @@ func (p *parser) bareWord() Stmt {
 	case next.kind == tLParen:
 		p.fail(t.start, next.stop, "a function is called with CALL %s(…); to write out its value write EMIT %s(…)", short(text), short(text))
 	}
-	if t.word == wNone || t.word > wHTML {
+	if t.word == wNone || t.word > wHTML || t.word == wMail || t.word == wSignal {
 		p.skip()
 		p.assignment(t.start, t.stop, "?"+text)
+	}
+	switch t.word { // verbs before one thing alone, and names elsewhere
+	case wMail:
+		p.fail(t.start, t.stop, "MAIL begins with TO: write %s", shapeMail)
+	case wSignal:
+		p.fail(t.start, t.stop, "SIGNAL begins with the name of a signal: write %s", shapeSignal)
 	}
 	if near := nearest(text, Verbs()); near != "" && t.word == wNone { // a clause is no misspelt verb
 		p.offer(source.UnknownWord, &t, near)

@@ -103,8 +103,9 @@ func (p *parser) startsSignal() bool {
 	return next.kind == tVar || next.isText()
 }
 
+const shapeSignal = `SIGNAL "paid" TO ?job`
+
 func (p *parser) signal(start source.Pos) Stmt {
-	const example = `SIGNAL "paid" TO ?job`
 	s := &Signal{Name: p.expr()}
 	for p.tok.kind == tWord {
 		switch p.tok.word {
@@ -118,7 +119,7 @@ func (p *parser) signal(start source.Pos) Stmt {
 		break
 	}
 	if s.To == nil {
-		p.expected("TO and a job", example)
+		p.expected("TO and a job", shapeSignal)
 	}
 	s.Span = p.span(start)
 	return s

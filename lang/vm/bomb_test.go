@@ -170,7 +170,7 @@ var bombs = []bomb{
 	{name: "patterns without end", body: "SET ?t AS REPEAT('a', 20000) WHILE TRUE DO SET ?x AS MATCHES(?t, '(a|b)*c') END", limit: "fuel"},
 	{name: "new patterns without end", body: "SET ?i AS 0 WHILE TRUE DO SET ?i AS ?i + 1 SET ?x AS MATCHES('a', \"{?i}\\{0,100}(a|b|c)*\") END", limit: "fuel"},
 	{name: "SPLIT_PATTERN, simple", body: "EMIT SPLIT_PATTERN(REPEAT('a', 500000), '')", limit: "elements"},
-	{name: "SPLIT_PATTERN, searched", body: "EMIT SPLIT_PATTERN(REPEAT('a', 500000), '|b')", limit: "memory"},
+	{name: "SPLIT_PATTERN, searched", body: "EMIT SPLIT_PATTERN(REPEAT('a', 500000), '|b')", limit: "elements"},
 
 	// Output.
 	{name: "EMIT without end", body: "WHILE TRUE DO EMIT 'xxxxxxxxxx' END", limit: "output"},

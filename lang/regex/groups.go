@@ -1,0 +1,261 @@
+package regex
+
+import (
+	"regexp/syntax"
+	"sync"
+	"unicode/utf8"
+)
+
+// maxTrace is how many characters of a match are noted. The groups of a longer one are found by trying all
+// ways side by side.
+const maxTrace = 1 << 16
+
+// trace has the states of a backward search, from the end of the match on.
+type trace struct {
+	rows   []uint32
+	st     *states
+	broken bool // it does not have them all
+}
+
+func (t *trace) begin(r *reader) {
+	t.st, t.broken = r.st, r.plain != nil
+	t.rows = append(t.rows[:0], r.at)
+}
+
+func (t *trace) add(r *reader) {
+	if r.st != t.st || r.plain != nil {
+		t.broken = true
+		return
+	}
+	t.note(r.at)
+}
+
+func (t *trace) note(row uint32) {
+	if len(t.rows) >= maxTrace {
+		t.broken = true
+		return
+	}
+	t.rows = append(t.rows, row)
+}
+
+// walker is what finding groups needs, used again and again.
+type walker struct {
+	trace trace
+	round uint32
+	met   []uint32
+	stack []branch
+}
+
+// branch is an alternative still to be followed or, with a slot, what to put back there when the way behind
+// it has led to nothing.
+type branch struct {
+	pc   uint32
+	slot int32 // 1 + that of the place, 0 for an alternative
+	old  int
+}
+
+var walkers = sync.Pool{New: func() any { return new(walker) }}
+
+// keptWalker is up to which size one is kept for the next search.
+const keptWalker = 4 << 10
+
+func (w *walker) release() {
+	w.trace.st = nil
+	if cap(w.trace.rows) <= keptWalker && cap(w.met) <= keptWalker && cap(w.stack) <= keptWalker {
+		walkers.Put(w)
+	}
+}
+
+// places finds the places of the match that ends at end, at or behind pos.
+func (p *Program) places(s string, pos, end int, at []int) {
+	w := walkers.Get().(*walker)
+	defer w.release()
+	start := p.start(s, pos, end, &w.trace)
+	for i := range at {
+		at[i] = -1
+	}
+	if w.trace.broken {
+		p.allWays(s, start, end, at)
+	} else {
+		p.walk(w, s, start, end, at)
+	}
+	at[0], at[1] = start, end
+}
+
+// walk takes, of each alternative, the first that leads to the end of the match.
+func (p *Program) walk(w *walker, s string, start, end int, at []int) {
+	t := &w.trace
+	t.st.mu.Lock()
+	sets := t.st.sets
+	t.st.mu.Unlock()
+	shift, words := p.backward.shift, p.backward.words
+	// The trace goes on beyond the start where that was not known to be the leftmost one yet.
+	k := utf8.RuneCountInString(s[start:end])
+	if len(w.met) < len(p.insts) {
+		w.met = make([]uint32, len(p.insts))
+		w.round = 0
+	}
+	pc := p.first
+	for i := start; ; k-- {
+		set := sets[int(t.rows[k]>>shift)*words:][:words]
+		pc = p.advance(w, s, i, pc, set, at)
+		if k == 0 {
+			return
+		}
+		_, n := p.classes.at(s, i)
+		i += n
+		pc = p.insts[pc].Out
+	}
+}
+
+// advance goes from an instruction to one of a set, which reads the character at i or is the match.
+func (p *Program) advance(w *walker, s string, i int, pc uint32, set []uint64, at []int) uint32 {
+	if set[pc/64]&(1<<(pc%64)) != 0 {
+		return pc
+	}
+	w.round++
+	if w.round == 0 {
+		clear(w.met)
+		w.round = 1
+	}
+	stack := w.stack[:0]
+	holds, known := syntax.EmptyOp(0), false
+	for {
+		for w.met[pc] != w.round {
+			w.met[pc] = w.round
+			in := &p.insts[pc]
+			switch in.Op {
+			case syntax.InstAlt, syntax.InstAltMatch:
+				stack = append(stack, branch{pc: in.Arg})
+				pc = in.Out
+			case syntax.InstNop:
+				pc = in.Out
+			case syntax.InstCapture:
+				if int(in.Arg) < len(at) {
+					stack = append(stack, branch{slot: int32(in.Arg) + 1, old: at[in.Arg]})
+					at[in.Arg] = i
+				}
+				pc = in.Out
+			case syntax.InstEmptyWidth:
+				if !known {
+					holds, known = points[p.kindBefore(s, i)][p.kindAt(s, i)], true
+				}
+				if syntax.EmptyOp(in.Arg)&^holds == 0 {
+					pc = in.Out
+				}
+			default:
+				if set[pc/64]&(1<<(pc%64)) != 0 {
+					w.stack = stack
+					return pc
+				}
+			}
+		}
+		// This way has led to nothing.
+		for {
+			b := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if b.slot == 0 {
+				pc = b.pc
+				break
+			}
+			at[b.slot-1] = b.old
+		}
+	}
+}
+
+// allWays finds the groups of the match from start to end by following all ways at once.
+func (p *Program) allWays(s string, start, end int, at []int) {
+	now, next := p.newThreads(), p.newThreads()
+	now.begin()
+	p.spread(now, s, start, p.first, at)
+	for i := start; i < end; {
+		class, n := p.classes.at(s, i)
+		next.begin()
+		for _, t := range now.list {
+			if in := &p.insts[t.pc]; in.Op != syntax.InstMatch && p.takes(t.pc, class) {
+				p.spread(next, s, i+n, in.Out, t.at)
+			}
+		}
+		now, next = next, now
+		i += n
+	}
+	for _, t := range now.list {
+		if t.pc == p.match {
+			copy(at, t.at)
+			return
+		}
+	}
+}
+
+// threads are ways that have read the same text, the preferred one first.
+type threads struct {
+	list  []thread
+	met   []uint32
+	round uint32
+	stack []branch
+	here  []int
+}
+
+type thread struct {
+	pc uint32
+	at []int
+}
+
+func (p *Program) newThreads() *threads { return &threads{met: make([]uint32, len(p.insts))} }
+
+func (t *threads) begin() {
+	t.round++ // texts are shorter than it is wide
+	t.list = t.list[:0]
+}
+
+// spread adds the instructions that follow pc at a place and read a character, and the match.
+func (p *Program) spread(t *threads, s string, i int, pc uint32, at []int) {
+	here := append(t.here[:0], at...)
+	t.here = here
+	holds := points[p.kindBefore(s, i)][p.kindAt(s, i)]
+	stack := append(t.stack[:0], branch{pc: pc})
+	for len(stack) > 0 {
+		b := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if b.slot > 0 {
+			here[b.slot-1] = b.old
+			continue
+		}
+		if t.met[b.pc] == t.round {
+			continue
+		}
+		t.met[b.pc] = t.round
+		switch in := &p.insts[b.pc]; in.Op {
+		case syntax.InstAlt, syntax.InstAltMatch:
+			stack = append(stack, branch{pc: in.Arg}, branch{pc: in.Out})
+		case syntax.InstNop:
+			stack = append(stack, branch{pc: in.Out})
+		case syntax.InstCapture:
+			if int(in.Arg) < len(here) {
+				stack = append(stack, branch{slot: int32(in.Arg) + 1, old: here[in.Arg]})
+				here[in.Arg] = i
+			}
+			stack = append(stack, branch{pc: in.Out})
+		case syntax.InstEmptyWidth:
+			if syntax.EmptyOp(in.Arg)&^holds == 0 {
+				stack = append(stack, branch{pc: in.Out})
+			}
+		case syntax.InstFail:
+		default:
+			t.add(b.pc, here)
+		}
+	}
+	t.stack = stack
+}
+
+// add keeps a copy of the places of a way, in the room that one of an earlier text had.
+func (t *threads) add(pc uint32, at []int) {
+	n := len(t.list)
+	if n < cap(t.list) {
+		t.list = t.list[:n+1]
+	} else {
+		t.list = append(t.list, thread{})
+	}
+	t.list[n].pc = pc
+	t.list[n].at = append(t.list[n].at[:0], at...)
+}

@@ -1,0 +1,1 @@
+MAIL "a@b.example" SUBJECT "x" TEXT "y"

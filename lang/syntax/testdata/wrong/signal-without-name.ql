@@ -1,0 +1,1 @@
+SIGNAL TO ?job
