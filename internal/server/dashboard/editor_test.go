@@ -160,6 +160,22 @@ var _ = inBrowser("EditorShows", func(v *visitor) {
 	v.look("editor-request")
 })
 
+var _ = inBrowser("EditorFinds", func(v *visitor) {
+	v.edit("SET ?a AS 1\nSET ?b AS ?a\nEMIT ?a + ?b")
+	v.read(`document.querySelector(".cm-content").focus()`)
+	// What finds is loaded after the editor; until then the browser's own search would open.
+	v.until(`performance.getEntriesByType("resource").some((e) => /find-[^/]*\.js$/.test(e.name))`)
+	v.until(`(document.querySelector(".cm-content").dispatchEvent(new KeyboardEvent("keydown", { key: "f", code: "KeyF", keyCode: 70, ctrlKey: true, bubbles: true, cancelable: true })), document.querySelector(".cm-search"))`)
+	v.press("?b")
+	v.until(`document.querySelectorAll(".cm-searchMatch").length === 2`)
+	v.press("\r")
+	v.until(`document.querySelectorAll(".cm-searchMatch-selected").length === 1`)
+	v.forgetJumps()
+	v.look("editor-find")
+	v.press("\x1b")
+	v.until(`!document.querySelector(".cm-search") && document.activeElement.matches(".cm-content")`)
+})
+
 var _ = inBrowser("EditorRequests", func(v *visitor) {
 	v.call(http.MethodPut, "/v1/files/sets.ql", "EMIT \"Hello, {!GET('name')}!\"\n", nil)
 	v.open("editor?file=/sets.ql")

@@ -44,6 +44,7 @@ var _ = inBrowser("Schedules", func(v *visitor) {
 	for _, text := range []string{"30 2 * * * Europe/Berlin", "up to 5m later", "after 2 failures in a row; now 0", "at most 2 with the key shop", `"days": 3`, "Its time has not come yet"} {
 		v.untilText(text)
 	}
+	v.forgetJumps()
 	v.look("schedules-one")
 	// It runs out of turn, and its job tells of it.
 	v.click("Run now")

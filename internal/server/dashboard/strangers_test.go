@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -194,6 +195,7 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 		look("webhook " + hook.ID)
 	}
 	v.open("machines?name=hostile")
+	v.until(`document.querySelectorAll("dialog[open] code.line").length === 5`)
 	look("a machine")
 	for i := range texts {
 		v.open(fmt.Sprintf("schedules?name=hostile-%d", i))
@@ -241,6 +243,69 @@ var _ = inBrowser("HostileTexts", func(v *visitor) {
 	v.press("\r", chromedp.ModifierCtrl)
 	v.until(`document.querySelector("form.question")`)
 	look("editor")
+})
+
+// RepeatedTexts: nothing that an account may have twice is shown once, or breaks the page that shows it.
+var _ = inBrowser("RepeatedTexts", func(v *visitor) {
+	v.call(http.MethodPut, "/v1/machines/repeated", map[string]any{"kind": "ssh", "address": "nobody@127.0.0.1:9", "allow": []string{"ls *", "date", "ls *"}}, nil)
+	v.open("machines?name=repeated")
+	v.until(`[...document.querySelectorAll("dialog[open] code.line")].map((e) => e.innerText).join() === "ls *,date,ls *"`)
+	v.call(http.MethodDelete, "/v1/machines/repeated", nil, nil)
+
+	v.run(`WRITE "x" TO "/repeated/a.txt"
+		MAIL TO ["nobody@example.com", "nobody@example.com"] SUBJECT "repeated" TEXT "x" ATTACH ["/repeated/a.txt", "/repeated/a.txt"]`)
+	var mails struct {
+		Mails []struct {
+			ID, Subject string
+		}
+	}
+	v.call(http.MethodGet, "/v1/mails?limit=1", nil, &mails)
+	if len(mails.Mails) != 1 || mails.Mails[0].Subject != "repeated" {
+		v.Fatalf("no mail was made: %v", mails)
+	}
+	v.open("mails?id=" + mails.Mails[0].ID)
+	v.until(`document.querySelectorAll("dialog[open] dd .line").length === 2`)
+
+	// A link that is used by many at once has receipts of the same moment and address.
+	var share struct{ URL string }
+	v.call(http.MethodPost, "/v1/shares", map[string]any{"path": "/repeated/a.txt", "times": 100}, &share)
+	var loading sync.WaitGroup
+	for range 40 {
+		loading.Go(func() {
+			r, err := http.NewRequestWithContext(v.Context(), http.MethodGet, share.URL, nil)
+			if err != nil {
+				v.Error(err)
+				return
+			}
+			res, err := http.DefaultClient.Do(r)
+			if err != nil {
+				v.Error(err)
+				return
+			}
+			if err := res.Body.Close(); err != nil {
+				v.Error(err)
+			}
+		})
+	}
+	loading.Wait()
+	var links struct {
+		Shares []struct {
+			ID       string
+			Receipts []struct{ At string }
+		}
+	}
+	v.call(http.MethodGet, "/v1/shares?limit=1", nil, &links)
+	v.open("links?id=" + links.Shares[0].ID)
+	v.until(fmt.Sprintf(`document.querySelectorAll("dialog[open] tbody tr").length === %d`, len(links.Shares[0].Receipts)))
+	v.open("files/repeated?file=a.txt")
+	v.untilText("127.0.0.1")
+
+	// Each row once, however often more are asked for.
+	v.run("FOR ?i FROM 1 TO 205 DO\nWRITE \"x\" TO \"/repeated/many/{?i}.txt\"\nEND")
+	v.open("files/repeated/many")
+	v.until(find("Show more"))
+	v.read(find("Show more") + `.click(), ` + find("Show more") + `?.click()`)
+	v.until(`document.querySelectorAll("tbody tr").length === 205`)
 })
 
 // PreviewsAreShown: in development pages are called by any name of the machine, and previews are shown in them,

@@ -3,8 +3,7 @@ import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, t
 import { defaultKeymap, history, historyKeymap, indentWithTab, toggleComment } from '@codemirror/commands';
 import { bracketMatching, indentOnInput, indentUnit } from '@codemirror/language';
 import { linter, lintGutter, lintKeymap, nextDiagnostic, type Diagnostic } from '@codemirror/lint';
-import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
-import { EditorState, StateEffect, StateField } from '@codemirror/state';
+import { Compartment, EditorState, StateEffect, StateField } from '@codemirror/state';
 import { Decoration, drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, hoverTooltip, keymap, lineNumbers, type DecorationSet } from '@codemirror/view';
 import { post } from '../lib/api';
 import { service } from '../lib/session.svelte';
@@ -221,6 +220,7 @@ export class Code {
   constructor(o: Options) {
     this.options = o;
     let line = 0;
+    const later = new Compartment();
     this.view = new EditorView({
       parent: o.parent,
       state: EditorState.create({
@@ -240,8 +240,6 @@ export class Code {
           closeBrackets(),
           autocompletion({ override: [complete], activateOnTypingDelay: 50 }),
           highlightActiveLine(),
-          highlightSelectionMatches(),
-          search({ top: true }),
           ql,
           colours,
           marked,
@@ -277,7 +275,9 @@ export class Code {
             { key: 'Mod-/', run: toggleComment },
             ...closeBracketsKeymap,
             ...completionKeymap,
-            ...searchKeymap,
+          ]),
+          later.of([]),
+          keymap.of([
             ...lintKeymap,
             ...historyKeymap,
             ...defaultKeymap,
@@ -286,6 +286,11 @@ export class Code {
         ],
       }),
     });
+    // Where it cannot be loaded, the browser's own search is there.
+    import('./find').then(
+      ({ find }) => this.view.dispatch({ effects: later.reconfigure(find) }),
+      () => {},
+    );
   }
 
   get text(): string {

@@ -1,5 +1,5 @@
 // What somebody does on a page: what is under way, and why the last of it failed.
-import type { ApiError } from './api';
+import { type ApiError, wrong } from './api';
 
 export class Acts {
   /** The name of what is under way, "" for nothing. */
@@ -17,5 +17,5 @@ export class Acts {
     this.busy = '';
   };
   /** What is wrong with a field, "" for nothing. */
-  wrong = (field: string): string => (this.problem?.field === field ? this.problem.message : (this.problem?.fields?.[field] ?? ''));
+  wrong = (field: string): string => wrong(this.problem, field);
 }

@@ -21,6 +21,13 @@ export class ApiError extends Error {
   }
 }
 
+/** What is wrong with a field, for the place beside it, where its name need not be said; "" for nothing. */
+export function wrong(e: ApiError | null | undefined, field: string): string {
+  const said = e?.field === field ? e.message : (e?.fields?.[field] ?? '');
+  if (!said.startsWith(field + ': ')) return said;
+  return said.slice(field.length + 2).replace(/^[a-z](?=[a-z]* )/, (c) => c.toUpperCase());
+}
+
 export interface Options {
   query?: Record<string, string | number | boolean | null | undefined>;
   /** Sent as JSON. */

@@ -29,6 +29,7 @@ export class Paged<T> {
   busy = $state(false);
   moreError = $state.raw<ApiError | null>(null);
   private id: (row: T) => string | number;
+  private begun = 0; // how often it began anew
 
   /** Within a component: what `asked` reads begins the list anew when it changes. */
   constructor(id: (row: T) => string | number, asked: () => Asked | null) {
@@ -37,6 +38,7 @@ export class Paged<T> {
     this.first = new Loaded((signal) => this.load(asked(), null, signal));
     $effect(() => {
       asked();
+      this.begun++;
       this.further = this.moreError = null;
     });
   }
@@ -59,17 +61,18 @@ export class Paged<T> {
   /** Begins the list anew: any row may have changed. */
   renew = async (): Promise<void> => {
     await this.first.reload();
+    this.begun++;
     this.further = null;
   };
   more = async (): Promise<void> => {
     if (this.busy || this.next === null) return;
     this.busy = true;
     this.moreError = null;
-    const before = this.further;
+    const { begun, further: before } = this;
     try {
       const got = await this.load(this.asked(), this.next);
       // What was asked for meanwhile has begun anew.
-      if (got && this.further === before) this.further = { rows: [...(before?.rows ?? []), ...got.rows], next: got.next };
+      if (got && this.begun === begun) this.further = { rows: [...(before?.rows ?? []), ...got.rows], next: got.next };
     } catch (e) {
       this.moreError = e as ApiError;
     }
