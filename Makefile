@@ -22,7 +22,7 @@ BENCH ?=
 TOOL := go tool -modfile=$(CURDIR)/tools/go.mod
 
 # Modules beside the main one; `./...` does not reach into them.
-BESIDE := bench/lang
+BESIDE := bench/lang deploy
 
 .PHONY: help
 help: ## list the targets
@@ -38,10 +38,11 @@ build: ## build the program into bin/ql
 # test alone fails, and says so.
 .PHONY: test
 test: ## run all tests, afresh
-	-tools/need python3 python3 node nodejs php php-cli strace strace chromium chromium sshd openssh-server pg_ctlcluster postgresql
+	-tools/need python3 python3 node nodejs php php-cli strace strace chromium chromium sshd openssh-server pg_ctlcluster postgresql pgbouncer pgbouncer systemd-analyze systemd haproxy haproxy
 	@# The S3 server for tests takes minutes to build, once.
 	-go tool -modfile=tools/s3/go.mod -n versitygw >/dev/null
 	go test -count=1 -timeout 20m ./...
+	cd deploy && go test -count=1 ./...
 
 .PHONY: check
 check: check-fmt vet lint vuln race check-beside check-web check-clients check-acme check-guests check-fuzz ## everything that must hold besides the tests
@@ -208,6 +209,10 @@ bench-fuel: ## measure what a unit of fuel buys, the worst on top (arguments: BE
 .PHONY: bench-jobs
 bench-jobs: ## measure durable jobs beside synchronous calls (arguments: BENCH="…")
 	go run ./bench/jobs $(BENCH)
+
+.PHONY: bench-cluster
+bench-cluster: ## measure the service on PostgreSQL and S3 beside SQLite and bare statements (arguments: BENCH="…")
+	go run ./bench/cluster $(BENCH)
 
 .PHONY: bench-resources
 bench-resources: ## measure files and databases beside the bare library (arguments: BENCH="…")

@@ -147,8 +147,17 @@ func Post(host, path, kind, body string) []byte {
 
 // Put returns a request as it goes over the wire, of somebody who is known by a password.
 func Put(host, path, kind, body string, by Credentials) []byte {
-	return fmt.Appendf(nil, "PUT %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Basic %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
-		path, host, base64.StdEncoding.EncodeToString([]byte(by.Username+":"+by.Password)), kind, len(body), body)
+	return signed("PUT", host, path, kind, body, by)
+}
+
+// PostBy returns a request as it goes over the wire, of somebody who is known by a password.
+func PostBy(host, path, kind, body string, by Credentials) []byte {
+	return signed("POST", host, path, kind, body, by)
+}
+
+func signed(method, host, path, kind, body string, by Credentials) []byte {
+	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Basic %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+		method, path, host, base64.StdEncoding.EncodeToString([]byte(by.Username+":"+by.Password)), kind, len(body), body)
 }
 
 // Get returns a request as it goes over the wire, with further lines of its head.

@@ -91,20 +91,25 @@ type Options struct {
 	Program string
 	// Serve are further flags of ql serve.
 	Serve []string
+	// Environment is what processes find in theirs, besides that of the program.
+	Environment []string
 	// Others is how many accounts of the plan standard a service has besides its own.
 	Others int
 }
 
 // command returns a process of ql, or of what else kind says.
 func (o *Options) command(ctx context.Context, kind, name string, args ...string) (*exec.Cmd, error) {
-	if o.Program != "" && kind == asQL {
-		return exec.CommandContext(ctx, o.Program, args...), nil
+	program := o.Program
+	if program == "" || kind != asQL {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		program, args = self, append([]string{kind, o.profile(name)}, args...)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return exec.CommandContext(ctx, self, append([]string{kind, o.profile(name)}, args...)...), nil
+	c := exec.CommandContext(ctx, program, args...)
+	c.Env = append(os.Environ(), o.Environment...)
+	return c, nil
 }
 
 func (o *Options) profile(name string) string {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -53,9 +55,28 @@ func (s *Service) start(ctx context.Context, o Options) error {
 		}
 		s.Others = append(s.Others, Credentials{name, password})
 	}
+	return s.serve(ctx, o)
+}
+
+func (s *Service) serve(ctx context.Context, o Options) (err error) {
 	serve := []string{"serve", "--json", "--data", s.Data, "--listen", "127.0.0.1:0", "--metrics-listen", "localhost:0"}
 	s.Server, err = Start(ctx, o, asQL, "ql", append(serve, o.Serve...)...)
 	return err
+}
+
+// Join starts another node beside the service, with a data folder of its own and the same accounts.
+func (s *Service) Join(ctx context.Context) (*Service, error) {
+	data, err := os.MkdirTemp("", "ql-bench-")
+	if err != nil {
+		return nil, err
+	}
+	o := s.options
+	o.Serve = append(slices.Clone(o.Serve), "--join", "--master-key-file", filepath.Join(s.Data, "master.key"))
+	node := &Service{Data: data, Password: s.Password, Key: s.Key, Others: s.Others, options: o}
+	if err := node.serve(ctx, o); err != nil {
+		return nil, errors.Join(err, node.Stop())
+	}
+	return node, nil
 }
 
 const password = "correct horse battery staple"

@@ -21,16 +21,19 @@ import (
 const (
 	bareLoop = "bare loop of net/http"
 	fetchAll = "FETCH ALL"
+	fetchIn  = "FETCH ALL, one of five in a call"
+	noFetch  = "a call that fetches nothing"
 )
 
 const (
 	addresses   = 100
 	fetchesEach = 10 // at once
+	fetchesIn   = 5  // times in one call
 )
 
 // measureFetch calls 100 addresses of a server on this machine, ten at a time: by FETCH ALL in a script
 // that is called over HTTP, and by a bare loop of goroutines with a client of net/http. The server is a
-// process of its own, as the service is.
+// process of its own, as the service is. What a call of the service costs by itself is measured beside.
 func measureFetch(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
 	server, err := load.Start(ctx, o.load, asAddresses, "addresses")
 	if err != nil {
@@ -45,7 +48,7 @@ func measureFetch(ctx context.Context, o options, stdout, stderr io.Writer) (err
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // it is a temporary one
 	settings := filepath.Join(folder, "settings.toml")
-	if err := os.WriteFile(settings, fmt.Appendf(nil, "[plans.unlimited]\nfetches_at_once = %d\n", fetchesEach), 0o600); err != nil {
+	if err := os.WriteFile(settings, fmt.Appendf(nil, "[plans.unlimited]\nfetches = %d\nfetches_at_once = %d\n", fetchesIn*addresses, fetchesEach), 0o600); err != nil {
 		return err
 	}
 	options := o.load
@@ -60,8 +63,13 @@ func measureFetch(ctx context.Context, o options, stdout, stderr io.Writer) (err
 		return err
 	}
 	defer caller.Close()
-	request := s.Query(fmt.Sprintf(`FETCH ALL MAP(RANGE(1, %d), ?i -> "%s/{?i}") AT MOST %d SET ?replies
-EMIT JOIN(MAP(?replies, ?r -> ?r.body), "")`, addresses, base, fetchesEach), "sync")
+	script := fmt.Sprintf(`FETCH ALL MAP(RANGE(1, %d), ?i -> "%s/{?i}") AT MOST %d SET ?replies
+EMIT JOIN(MAP(?replies, ?r -> ?r.body), "")
+`, addresses, base, fetchesEach)
+	ask := func(script string) func() (string, error) {
+		request := s.Query(script, "sync")
+		return func() (string, error) { b, err := caller.Ask(request); return string(b), err }
+	}
 	var want strings.Builder
 	for i := range addresses {
 		fmt.Fprintf(&want, "/%d", i+1)
@@ -69,11 +77,15 @@ EMIT JOIN(MAP(?replies, ?r -> ?r.body), "")`, addresses, base, fetchesEach), "sy
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: fetchesEach, MaxConnsPerHost: fetchesEach}}
 	defer client.CloseIdleConnections()
 	ways := []struct {
-		name string
-		do   func() (string, error)
+		name  string
+		want  string
+		times int
+		do    func() (string, error)
 	}{
-		{bareLoop, func() (string, error) { return fetchBare(ctx, client, base) }},
-		{fetchAll, func() (string, error) { b, err := caller.Ask(request); return string(b), err }},
+		{bareLoop, want.String(), 1, func() (string, error) { return fetchBare(ctx, client, base) }},
+		{fetchAll, want.String(), 1, ask(script)},
+		{fetchIn, strings.Repeat(want.String(), fetchesIn), fetchesIn, ask(strings.Repeat(script, fetchesIn))},
+		{noFetch, "", 1, ask(`EMIT ""`)},
 	}
 	times := 40
 	if o.quick {
@@ -86,11 +98,11 @@ EMIT JOIN(MAP(?replies, ?r -> ?r.body), "")`, addresses, base, fetchesEach), "sy
 			for _, way := range ways {
 				began := time.Now()
 				got, err := way.do()
-				if err != nil || !strings.Contains(got, want.String()) {
+				if err != nil || !strings.Contains(got, way.want) {
 					return fmt.Errorf("%s: %s, %w", way.name, got, err)
 				}
 				if i > 0 || o.quick { // the first opens connections
-					took[way.name] = append(took[way.name], time.Since(began))
+					took[way.name] = append(took[way.name], time.Since(began)/time.Duration(way.times))
 				}
 			}
 		}

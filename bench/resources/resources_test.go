@@ -49,7 +49,7 @@ func TestQuickFetch(t *testing.T) {
 	if err := run(t.Context(), []string{"-quick", "-only", "fetch"}, &stdout, &stderr); err != nil {
 		t.Fatalf("%v\n%s", err, &stderr)
 	}
-	for _, way := range []string{bareLoop, fetchAll} {
+	for _, way := range []string{bareLoop, fetchAll, fetchIn, noFetch} {
 		if !strings.Contains(stdout.String(), "| "+way+" | ") {
 			t.Errorf("there is no row of %s:\n%s", way, &stdout)
 		}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -66,6 +67,8 @@ type LimiterOptions struct {
 	Clock     func() time.Time // time.Now where it is nil
 	MaxKeys   int              // callers remembered at once; 100,000 where it is 0
 	Unlimited bool             // let everybody through, as in development
+	// Shared has the buckets of all nodes, and is asked where there are several; nil where there is one.
+	Shared Buckets
 }
 
 // Limiter counts calls by their keys. It is safe for concurrent use.
@@ -73,12 +76,19 @@ type LimiterOptions struct {
 // Each key has the time at which its allowance would be full again, which is
 // all that the leaky bucket needs (as GCRA does it). A key whose time has passed
 // is like one never seen, so forgetting it loses nothing.
+//
+// Among several nodes it has blocks of tokens, which it draws from buckets of all. While it cannot, it counts
+// for itself.
 type Limiter struct {
 	clock     func() time.Time
 	start     time.Time
 	unlimited bool
 	seed      uint64
 	shards    [shardCount]shard
+
+	shared              Buckets      // nil where there is one node
+	awayUntil           atomic.Int64 // when they are asked again, since the start
+	draws, drawFailures atomic.Uint64
 }
 
 const shardCount = 16
@@ -86,7 +96,8 @@ const shardCount = 16
 type shard struct {
 	mu      sync.Mutex
 	buckets map[Key]*bucket
-	most    int
+	blocks  map[Key]*block
+	most    int // of each
 	allowed uint64
 	refused uint64
 	evicted uint64
@@ -104,10 +115,10 @@ func NewLimiter(o LimiterOptions) *Limiter {
 	if o.MaxKeys <= 0 {
 		o.MaxKeys = 100_000
 	}
-	l := &Limiter{clock: o.Clock, start: o.Clock(), unlimited: o.Unlimited, seed: maphash.Bytes(maphash.MakeSeed(), nil)}
+	l := &Limiter{clock: o.Clock, start: o.Clock(), unlimited: o.Unlimited, shared: o.Shared, seed: maphash.Bytes(maphash.MakeSeed(), nil)}
 	for i := range l.shards {
 		l.shards[i].most = max(1, o.MaxKeys/shardCount)
-		l.shards[i].buckets = map[Key]*bucket{}
+		l.shards[i].buckets, l.shards[i].blocks = map[Key]*bucket{}, map[Key]*block{}
 	}
 	return l
 }
@@ -136,6 +147,13 @@ func (l *Limiter) Allow(k Key, r Rate) Verdict {
 	}
 	if l.unlimited || r.Count <= 0 || r.Per <= 0 {
 		return Verdict{OK: true, Rate: r, Remaining: r.Burst}
+	}
+	if l.shared != nil {
+		if nodes := l.shared.Nodes(); nodes > 1 {
+			if v, ok := l.allowShared(&k, &r, nodes); ok {
+				return v
+			}
+		}
 	}
 	// The clock's monotonic reading, where it has one, makes the limiter deaf to
 	// changes of the time of day.
@@ -206,18 +224,21 @@ type LimiterStats struct {
 	Refused uint64
 	Evicted uint64 // keys forgotten
 	Keys    int    // remembered now
+
+	// Of the buckets of all nodes: how often they were asked, and how often in vain.
+	Draws, DrawFailures uint64
 }
 
 // Stats returns the counts so far.
 func (l *Limiter) Stats() LimiterStats {
-	var t LimiterStats
+	t := LimiterStats{Draws: l.draws.Load(), DrawFailures: l.drawFailures.Load()}
 	for i := range l.shards {
 		s := &l.shards[i]
 		s.mu.Lock()
 		t.Allowed += s.allowed
 		t.Refused += s.refused
 		t.Evicted += s.evicted
-		t.Keys += len(s.buckets)
+		t.Keys += len(s.buckets) + len(s.blocks)
 		s.mu.Unlock()
 	}
 	return t

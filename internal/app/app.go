@@ -52,6 +52,7 @@ type App struct {
 	growth *upkeep.Growth
 	url    string
 	main   *listen.Server
+	nodes  *listen.Server // nil where there are no others
 	sites  *listen.Server // nil where they have no listener of their own
 	// siteListener is opened before what builds links to sites; nil likewise.
 	siteListener listen.Listener
@@ -77,7 +78,7 @@ func New(s config.Settings, o Options) *App {
 	if o.Cores <= 0 {
 		o.Cores = runtime.GOMAXPROCS(0)
 	}
-	a := &App{settings: s, o: o, began: time.Now(), failed: make(chan error, 3)}
+	a := &App{settings: s, o: o, began: time.Now(), failed: make(chan error, 4)}
 	a.o.Log, a.linesLeftOut = telemetry.LimitLines(o.Log)
 	var bounds []int64
 	for plan := range s.Plans {
@@ -107,7 +108,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	}
 	a.closes("listener", func(context.Context) error { return listener.Close() })
 	a.url = a.settings.OwnURL(listen.LocalAddress(listener.Addr().String()))
-	if err := a.openSites(ctx); err != nil {
+	if err := errors.Join(a.openSites(ctx), a.openNodes(ctx)); err != nil {
 		return err
 	}
 	handler, err := a.build(ctx)
@@ -124,6 +125,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 		a.sites = listen.NewServer(a.siteListener, a.serverOptions(a.parts.siteHandler, a.parts.tls))
 		a.sites.Start(a.parts.guard, a.failed)
 	}
+	a.nodes = a.parts.nodes.Start(handler, a.parts.siteHandler, a.serverOptions(nil, nil), a.parts.guard, a.failed)
 	a.closes("server", a.stopServers)
 	if live := a.parts.live; live != nil { // before the server, which waits for those who listen
 		a.closes("live reload", func(context.Context) error { live.Close(); return nil })

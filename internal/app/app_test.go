@@ -294,7 +294,7 @@ func TestStartFails(t *testing.T) {
 		"metrics address in use": {func(s *config.Settings) { s.MetricsListen = taken.Addr().String() }, "or name another by --metrics-listen"},
 		"data of somebody else":  {func(s *config.Settings) { s.Data = others }, "holds other things"},
 		"no certificate":         {func(s *config.Settings) { s.TLSCert, s.TLSKey = []string{"/none.pem"}, []string{"/none.pem"} }, "tls-cert: /none.pem: no such file"},
-		"no master key":          {func(s *config.Settings) { s.MasterKeyFile = "/none.key" }, "none.key"},
+		"no master key":          {func(s *config.Settings) { s.MasterKeyFile = "/none/master.key" }, "/none/master.key"},
 		"data is a file":         {func(s *config.Settings) { s.Data = os.Args[0] }, "is a file, and no folder: name another by --data"},
 	}
 	for name, test := range tests {

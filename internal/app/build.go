@@ -15,9 +15,11 @@ import (
 	"ql/internal/account/seal"
 	"ql/internal/account/usage"
 	"ql/internal/admit"
+	"ql/internal/app/tree"
 	"ql/internal/auth"
 	"ql/internal/config"
 	"ql/internal/domainproof"
+	"ql/internal/forward"
 	"ql/internal/guard"
 	"ql/internal/hostname"
 	"ql/internal/job"
@@ -27,6 +29,7 @@ import (
 	"ql/internal/platform"
 	"ql/internal/record"
 	"ql/internal/resource"
+	"ql/internal/resource/databases/ship"
 	"ql/internal/resource/files"
 	machines "ql/internal/resource/machines/owned"
 	"ql/internal/resource/sessions"
@@ -90,6 +93,7 @@ type parts struct {
 	traces       *telemetry.Traces
 	observer     *observe.Observer
 	handouts     *admit.TransferLimiter // files on their way to visitors of sites
+	nodes        *forward.Nodes         // nil where there is one
 	siteHandler  http.Handler           // nil where there are no sites
 	mount        *files.Mount           // the real folder of a site; nil for none
 	live         *livereload.Live       // likewise
@@ -113,21 +117,19 @@ func (a *App) openStore(ctx context.Context) error {
 		a.o.Log.Warn("the data folder was accessible to other users of this machine: its permissions were restricted", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
 	}
 	opened, err := backend.Open(ctx, backend.Options{
-		Data: a.settings.Data, Database: a.settings.Database, Own: true, Create: true, Join: a.settings.Join, Grown: a.growth.Add, AcceptDamage: a.o.AcceptDamage, Log: a.o.Log,
+		Data: a.settings.Data, Database: a.settings.Database, Direct: a.settings.DatabaseDirect, Own: true, Create: true, Join: a.settings.Join, Grown: a.growth.Add, AcceptDamage: a.o.AcceptDamage, Log: a.o.Log,
 	})
 	if err != nil {
 		return err
 	}
 	a.parts.opened, a.parts.store = opened, opened.Aggregate().CacheAccounts().CacheSites()
 	a.stores("store", func(context.Context) error { return opened.Close() })
-	a.parts.inventory = resource.Inventory{Data: a.settings.Data, Folder: sqlite.AccountFolder, Store: a.parts.store.Databases, Log: a.o.Log, AcceptDamage: a.o.AcceptDamage}
-	if opened.HasDatabases() {
-		if err := a.parts.inventory.Check(ctx); err != nil {
-			return err
-		}
-		a.closes("inventory of databases", func(ctx context.Context) error { return a.parts.inventory.Update(ctx, time.Now()) })
+	a.parts.inventory = resource.Inventory{Elsewhere: a.settings.Database != "", Data: a.settings.Data, Folder: sqlite.AccountFolder, Store: a.parts.store.Databases, Log: a.o.Log, AcceptDamage: a.o.AcceptDamage}
+	if err := a.parts.inventory.Check(ctx); err != nil {
+		return err
 	}
-	vault, err := seal.OpenVault(ctx, a.parts.store.Accounts, a.settings.MasterKeyPath(), a.settings.MasterKeyFile != "")
+	a.closes("inventory of databases", func(ctx context.Context) error { return a.parts.inventory.Update(ctx, time.Now()) })
+	vault, err := seal.OpenVault(ctx, a.parts.store.Accounts, a.settings.MasterKeyPath(), false)
 	if err != nil {
 		return err
 	}
@@ -154,7 +156,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 		return nil, err
 	}
 	p.programs = lang.NewCache(programBytes)
-	p.limiter = admit.NewLimiter(admit.LimiterOptions{Unlimited: a.settings.Dev})
+	p.limiter = admit.NewLimiter(admit.LimiterOptions{Unlimited: a.settings.Dev, Shared: p.store.Buckets})
 	p.gate = admit.NewGate(admit.GateOptions{Slots: a.o.Cores, SpareSlots: a.o.Cores, SchedYield: platform.Yield, Memory: a.o.Memory, Unlimited: a.settings.Dev})
 	p.recorder = record.NewRecorder(p.store.Jobs, record.Options{
 		Log: p.store.Log, Guard: p.guard,
@@ -180,6 +182,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	p.handouts = a.newHandouts()
 	host := a.host(a.o.Log)
 	p.worker = a.newWorker(host)
+	p.resources.ShipAs(p.worker.ValidMember)
 	p.caller = network.NewClient(a.egress(), network.ForWebhooks())
 	a.closes("webhook client", func(context.Context) error { p.caller.Close(); return nil })
 	p.proofs = domainproof.New(a.egress(), network.Options{})
@@ -187,14 +190,14 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 	service := service.New(service.Options{
 		Auth: authenticator, Dashboard: authenticator, Accounts: p.store.Accounts, Audit: p.store.Audit, Keys: p.accounts, Owners: p.accounts, SignIns: p.signIns, SignUps: p.accounts, Administration: p.accounts, AdminsInvite: a.settings.SignUp != config.SignUpClosed,
 		Node: wire.Node{Version: a.o.Version, URL: a.url, SignUp: string(a.settings.SignUp), Dev: a.settings.Dev, StartedAt: a.began}, OpenSignUp: a.settings.SignUp == config.SignUpOpen, SignsInDevelopers: a.settings.Local(), SignsInByLink: a.settings.DevPublic, Domains: p.accounts, CheckDomain: p.proofs.Check, SiteDomains: p.accounts, CheckRecord: p.proofs.CheckRecord, Scripts: p.accounts, Limiter: p.limiter, Gate: p.gate, Ledger: p.ledger,
-		Host: host, Records: p.recorder, History: p.store.Jobs, Jobs: p.worker, Pages: p.accounts.Sealer(), NewID: p.store.NewID, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
+		Host: host, Records: p.recorder, History: p.store.Jobs, Jobs: p.worker, Pages: p.accounts.Sealer(), NewID: p.store.NewID, MayCome: p.store.MayCome, URLs: a.urls(), Limits: a.settings.Limits, Plans: a.settings.PlanNames(),
 		Schedules: p.store.Schedules, ScheduleInputs: p.accounts.Sealer(), OnSchedule: func() { p.schedules.Wake() }, Machines: machines.Machines{Registry: p.resources.Machines(), Reach: p.resources.TestMachine},
 		Shares: owned.Links{Admin: shares.Admin{Store: p.store.Shares, Clock: time.Now}, Of: p.resources.Links},
 		Usage:  p.tally, StorageUsed: p.resources.StoredBytes, RecordsUsed: p.store.Jobs.RecordBytes,
 		Listeners: admit.NewTransferLimiter(admit.TransferOptions{Max: mostListeners, Reason: admit.TooManyListeners, Unlimited: a.settings.Dev}),
 		Databases: a.openDatabases, Changes: p.store.Changes, Mails: service.Mails{History: p.store.Mails, Sealer: p.accounts.Sealer()},
 		Webhooks: service.Webhooks{History: p.store.Deliveries, Wake: func() { p.webhooks.Wake() }},
-		Files:    a.openTree, Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: mostTransfers, Wait: transferWait, Unlimited: a.settings.Dev}),
+		Files:    tree.Of(p.resources), Transfers: admit.NewTransferLimiter(admit.TransferOptions{Max: mostTransfers, Wait: transferWait, Unlimited: a.settings.Dev}),
 		Handouts: p.handouts, SiteOwners: p.store.Files.SiteOwners, SiteVersion: p.resources.SiteVersions(p.store.SiteVersions.SiteVersion),
 		CheckWebhook: p.caller.Check, DevelopmentWebhooks: a.settings.Dev, Unlimited: a.settings.Dev, Log: a.o.Log,
 		OnDeleted: func() { p.upkeep.RequestDeletions() },
@@ -210,7 +213,7 @@ func (a *App) build(ctx context.Context) (http.Handler, error) {
 			dashboard.Routes(dashboard.Options{Dev: a.settings.Local(), SignUp: string(a.settings.SignUp), Own: a.url, Files: cmp.Or(a.settings.FileURL, a.url)})),
 		Preflight: authenticator.Preflight, CheckRequest: checkHost, Ready: a.ready, OpenAPI: openapi.Document(),
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.url, "https://"), PlainCookies: a.settings.Dev,
-		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, OnServed: p.metrics.ObserveRequest,
+		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard, OnServed: p.metrics.ObserveRequest, Nodes: p.nodes,
 	})
 	sites := a.buildSites(service)
 	if err := a.startUpkeep(ctx); err != nil {
@@ -242,8 +245,8 @@ func (a *App) startUpkeep(ctx context.Context) error {
 		Accounts: p.accounts, AccountStore: p.store.Accounts, Jobs: p.store.Jobs, Queue: p.store.Queue, Deliveries: p.store.Deliveries, Mails: p.store.Mails,
 		Shares: p.store.Shares, Files: p.store.Files, Blobs: p.blobs, Resources: p.resources, Store: p.store,
 		Data: a.settings.Data, MinFreeDisk: minFreeDisk, Growth: a.growth, Limits: a.settings.Limits,
-		Beside: !p.opened.HasDatabases(), PurgeDevelopment: !a.settings.Dev && a.settings.DevUsername != "", Began: a.began,
-		Own: []upkeep.Task{p.certificates.Remind}, Tasks: []upkeep.Task{p.inventory.Update, p.accounts.CheckSites(p.proofs.CheckRecord), p.signIns.Sweep, p.accounts.SweepInvitations}, Observe: p.observer.Observe, Guard: p.guard, Log: a.o.Log,
+		PurgeDevelopment: !a.settings.Dev && a.settings.DevUsername != "", Began: a.began,
+		Buckets: p.store.Buckets, Duties: p.opened.Duties(p.store), Member: p.worker.ValidMember, Own: []upkeep.Task{p.certificates.Remind, p.inventory.Update}, Tasks: []upkeep.Task{p.accounts.CheckSites(p.proofs.CheckRecord), p.signIns.Sweep, p.accounts.SweepInvitations}, Observe: p.observer.Observe, Guard: p.guard, Log: a.o.Log,
 	})
 	p.upkeep.Start()
 	a.closes("upkeep", p.upkeep.Stop)
@@ -270,7 +273,7 @@ func (a *App) openCertificates() (err error) {
 // openResources opens what scripts reach.
 func (a *App) openResources(ctx context.Context) error {
 	p := &a.parts
-	blobs, err := blob.OpenShared(ctx, a.settings.Data, a.settings.Blobs, p.opened.Bucket, p.opened.HasDatabases())
+	blobs, err := blob.OpenShared(ctx, a.settings.Data, a.settings.Blobs, p.opened.Bucket, p.opened.IsFirst())
 	if err != nil {
 		return fmt.Errorf("contents of files: %w", err)
 	}
@@ -282,7 +285,7 @@ func (a *App) openResources(ctx context.Context) error {
 	}
 	a.closes("blobs' lock", func(context.Context) error { return lock.Close() })
 	blobs.SetRemovalLock(lock.TryExclusive)
-	if err := blobs.Recover(ctx, p.store.Files, p.opened.HasDatabases(), p.opened.Bucket != nil); err != nil {
+	if err := blobs.Recover(ctx, p.store.Files, p.opened.IsFirst(), p.opened.Bucket != nil); err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	trees := files.NewTrees(p.store.Files, blobs, time.Now)
@@ -300,9 +303,10 @@ func (a *App) openResources(ctx context.Context) error {
 		return err
 	}
 	p.mailing = resource.NewMailing(resource.MailOptions{Ledger: p.ledger, Store: p.store.Mails, Accounts: p.accounts, Trees: trees, Server: a.settings.MailServer, Password: a.settings.MailPassword, From: a.settings.MailFrom, Dev: a.settings.Dev, Data: a.settings.Data, Log: a.o.Log, Guard: p.guard, OnAttempt: p.metrics.CountMail, OnSent: a.downloaded})
+	folder, areCopies := p.opened.Databases()
 	p.resources = resource.New(resource.Options{
 		Mount:  p.mount,
-		Folder: filepath.Join(a.settings.Data, sqlite.AccountFolder), Usage: p.store.Files, Trees: trees, Reclaims: p.opened.HasDatabases(), NoDatabases: !p.opened.HasDatabases(),
+		Folder: filepath.Join(a.settings.Data, folder), Ship: ship.Options{Changes: p.store.Shipped, Blobs: blobs, Sealer: p.accounts.Sealer(), Log: a.o.Log}.If(areCopies), Guard: p.guard, Usage: p.store.Files, Trees: trees, Reclaims: p.opened.IsFirst(),
 		Dev: a.settings.Dev, Accounts: p.accounts, Shares: p.shares, Sessions: sessions.New(p.store.Sessions, sessions.Options{Turns: p.store.Turns, Holder: func() int64 { return p.worker.Member().Incarnation }}), Fetcher: fetcher, Machines: reached, Mails: p.mailing, Tally: p.tally,
 	})
 	a.closes("databases", func(context.Context) error { return p.resources.Close() })
@@ -315,7 +319,7 @@ func (a *App) authenticator(ctx context.Context) (*auth.Authenticator, error) {
 	a.parts.signIns = signin.New(a.parts.store.SignIns, a.parts.accounts.Sealer(), time.Now)
 	o := auth.Options{
 		Dashboard: a.dashboard(), SignIns: a.parts.signIns,
-		Gate: a.parts.logins, Plain: a.settings.Dev, Unthrottled: a.settings.Dev, Own: a.origins(), Guard: a.parts.guard, Log: a.parts.store.Audit, Limits: a.settings.Limits,
+		Gate: a.parts.logins, Plain: a.settings.Dev, Unthrottled: a.settings.Dev, Shared: a.parts.store.Buckets, Own: a.origins(), Guard: a.parts.guard, Log: a.parts.store.Audit, Limits: a.settings.Limits,
 		OnFailure: observe.LoginFailures(a.o.Log, a.parts.metrics),
 	}
 	if a.settings.DevUsername != "" {

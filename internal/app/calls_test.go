@@ -112,12 +112,22 @@ EMIT JSON {n: !INPUT('n') * 2}`)
 		`TRY RUN SCRIPT "slow" WITHIN 0.2 SECONDS CATCH ?e EMIT ?e.code END`:                                                      "expired",
 		`TRY WAIT FOR !JOB('id') CATCH ?e EMIT ?e.code END`:                                                                       "job_not_found",
 		`RUN SCRIPT "parent" USING {job: !JOB('id')} SET ?r EMIT ?r`:                                                              "job_not_found",
-		`TRY RUN SCRIPT "deep" CATCH ?e EMIT ?e.code, " ", ?e.message END`:                                                        "limit_exceeded scripts may run each other 8 deep: run this one from further up",
+		`TRY RUN SCRIPT "deep" CATCH ?e EMIT ?e.code, " ", ?e.message END`:                                                        `limit_exceeded the script "deep" is not run: scripts may run each other 8 deep, and here that many run already`,
 	} {
 		for _, mode := range []string{"sync", "async"} {
 			if got := c.run(mode, script); got.Result != want || got.Error != nil {
 				t.Errorf("%s, %s: got %+v %+v", mode, script, got, got.Error)
 			}
+		}
+	}
+
+	// A synchronous call waits itself where it does not wait for long.
+	for script, want := range map[string]string{
+		`TRY RUN SCRIPT "slow" WITHIN 0.2 SECONDS CATCH ?e EMIT ?e.code END`:                          "expired",
+		`START SCRIPT "slow" SET ?job TRY WAIT FOR ?job WITHIN 0.2 SECONDS CATCH ?e EMIT ?e.code END`: "expired",
+	} {
+		if got := c.submit("sync", script); got.Status != "ok" || got.Result != want {
+			t.Errorf("%s: got %+v %+v", script, got, got.Error)
 		}
 	}
 

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"ql/internal/observe"
 	"ql/internal/platform"
@@ -29,14 +28,7 @@ func (a *App) ready(ctx context.Context) error {
 	if err := a.parts.store.Writable(ctx); err != nil {
 		return err
 	}
-	free, total, err := platform.DiskSpace(a.settings.Data)
-	if err != nil {
-		return err
-	}
-	if free < requiredDisk(total) {
-		return fmt.Errorf("the disk of the data folder has %d bytes left", free)
-	}
-	return nil
+	return platform.CheckDisk(a.settings.Data, requiredDisk)
 }
 
 // Leftovers tells what is still held of slots, tickets and memory; nil where nothing is, as after a

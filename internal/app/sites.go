@@ -54,6 +54,7 @@ func (a *App) buildSites(s *service.Service) http.Handler {
 		RoutesAlone: true, HostCookies: true,
 		Proxies: a.settings.TrustedProxies, HTTPS: strings.HasPrefix(a.SiteURL(""), "https://"),
 		Gate: p.gate, Ledger: p.ledger, BodyTime: a.settings.ReadTimeout, Log: a.o.Log, Guard: p.guard,
+		Nodes:    p.nodes,
 		OnServed: func(_ string, status int, took time.Duration) { p.metrics.ObserveRequest("site", status, took) },
 	})
 	p.siteHandler = p.traces.Middleware(handler, func(*http.Request) string { return "site" })

@@ -41,7 +41,7 @@ func (a *App) stores(what string, f func(context.Context) error) {
 	a.closers = append(a.closers, closer{what: what, least: storeTime, close: f})
 }
 
-// Stop takes no more calls, waits for the scripts under way as long as the
+// Stop serves on for the drain delay of the settings while the service is not ready. Then it takes no more calls, waits for the scripts under way as long as the
 // settings say, stores what is left to store and closes everything. Where ctx
 // ends, it waits no longer. It comes to an end also where a part does not: the
 // error then says what may be lost. A second call waits for the first.
@@ -50,6 +50,7 @@ func (a *App) Stop(ctx context.Context) error {
 		a.stopping.Store(true)
 		if a.main != nil {
 			a.o.Log.Info("the service is stopping")
+			a.drain(ctx)
 		}
 		a.scriptsEnd = time.Now().Add(a.settings.StopTimeout)
 		end := a.scriptsEnd.Add(settleTime)
@@ -61,6 +62,15 @@ func (a *App) Stop(ctx context.Context) error {
 		}
 	})
 	return a.stopErr
+}
+
+// drain serves on while whoever sends callers here learns that they belong elsewhere: a connection that is refused
+// before that is a call that fails. What others can run is left to them.
+func (a *App) drain(ctx context.Context) {
+	a.parts.worker.StopClaims()
+	ctx, cancel := context.WithTimeout(ctx, a.settings.DrainDelay)
+	defer cancel()
+	<-ctx.Done()
 }
 
 var errHangs = errors.New("it did not end in time, and is left as it is")
@@ -97,10 +107,7 @@ func within(ctx context.Context, g *guard.Guard, until time.Time, end func(conte
 // stopServers ends the servers of callers and of visitors, both at once. That some are cut off
 // after the time which settings give them is no failure of the stop: their operator wants it so.
 func (a *App) stopServers(ctx context.Context) error {
-	servers := []*listen.Server{a.main}
-	if a.sites != nil {
-		servers = append(servers, a.sites)
-	}
+	servers := slices.DeleteFunc([]*listen.Server{a.main, a.sites, a.nodes}, func(s *listen.Server) bool { return s == nil })
 	cut, err := listen.ShutdownAll(ctx, a.parts.guard, a.scriptsEnd, servers)
 	if cut > 0 {
 		a.o.Log.Warn("calls in flight were aborted after the stop timeout: their callers got no answer, and what their scripts did stays done",

@@ -13,7 +13,9 @@ import (
 var unguarded = map[string]string{
 	"internal/guard/guard.go":           "it is what guards the others",
 	"internal/resource/files/upload.go": "it makes calls of a store, beside a caller that waits for all of them",
+	"internal/network/caller.go":        "it ends a call, and does no more",
 	"internal/store/blob/s3/reader.go":  "it cancels a request, and does no more",
+	"internal/server/forward.go":        "it cancels a request, and does no more",
 	"internal/cli/terminal.go":          "it reads a terminal for a command, which a panic may end",
 	"internal/cli/cli.go":               "it ends the wait for signals",
 }

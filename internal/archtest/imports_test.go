@@ -18,7 +18,7 @@ type layer struct {
 // language is what the service may use of the language.
 var language = []string{
 	"lang", "lang/source", "lang/syntax", "lang/format", "lang/value", "lang/bytecode",
-	"lang/form", "lang/lib", "lang/resolve", "lang/rows", "lang/compile", "lang/vm", "lang/ide",
+	"lang/form", "lang/lib", "lang/regex", "lang/resolve", "lang/rows", "lang/compile", "lang/vm", "lang/ide",
 }
 
 // layers has a row for every package, earlier layers first. The language never
@@ -32,7 +32,8 @@ var layers = []layer{
 	{pkg: "lang/bytecode", imports: []string{"lang/source", "lang/value"}},
 	{pkg: "lang/form", imports: []string{"lang/value"}},
 	{pkg: "lang/rows", imports: []string{"lang/source", "lang/value"}, others: []string{"golang.org/x/text"}},
-	{pkg: "lang/lib", imports: []string{"lang/rows", "lang/source", "lang/value"}, others: []string{"go.yaml.in/yaml/v3", "golang.org/x/text"}},
+	{pkg: "lang/regex"},
+	{pkg: "lang/lib", imports: []string{"lang/regex", "lang/rows", "lang/source", "lang/value"}, others: []string{"go.yaml.in/yaml/v3", "golang.org/x/text"}},
 	{pkg: "lang/resolve", imports: []string{"lang/source", "lang/syntax", "lang/bytecode", "lang/value", "lang/lib"}},
 	{pkg: "lang/compile", imports: []string{"lang/source", "lang/syntax", "lang/resolve", "lang/bytecode", "lang/value", "lang/form", "lang/lib"}},
 	{pkg: "lang/vm", imports: []string{"lang/source", "lang/bytecode", "lang/value", "lang/form", "lang/lib"}},
@@ -44,7 +45,7 @@ var layers = []layer{
 	{pkg: "internal/admit"},
 	{pkg: "internal/admit/admittest", imports: []string{"internal/admit"}},
 	{pkg: "internal/batch"},
-	{pkg: "internal/disk"},
+	{pkg: "internal/disk", others: []string{"golang.org/x/sys"}},
 	{pkg: "internal/hostname", others: []string{"golang.org/x/net/idna", "golang.org/x/text"}},
 	{pkg: "internal/keyedlock"},
 	{pkg: "internal/redacted"},
@@ -54,6 +55,7 @@ var layers = []layer{
 	{pkg: "internal/fault"},
 	{pkg: "internal/guard"},
 	{pkg: "internal/listen", imports: []string{"internal/guard"}},
+	{pkg: "internal/forward", imports: []string{"internal/guard", "internal/listen"}},
 	{pkg: "internal/tlscert", others: []string{"golang.org/x/crypto/acme"}},
 	{pkg: "internal/tlscert/tlscerttest"},
 	{pkg: "internal/platform", others: []string{"golang.org/x/sys"}},
@@ -66,7 +68,7 @@ var layers = []layer{
 	{pkg: "internal/principal", imports: []string{"internal/account", "internal/account/scope"}},
 	{pkg: "internal/audit", imports: []string{"internal/account", "internal/principal"}},
 	{pkg: "internal/signin", imports: []string{"internal/account", "internal/redacted"}},
-	{pkg: "internal/auth", imports: []string{"internal/account", "internal/account/names", "internal/audit", "internal/fault", "internal/guard", "internal/hostname", "internal/password", "internal/principal", "internal/redacted", "internal/signin"}},
+	{pkg: "internal/auth", imports: []string{"internal/account", "internal/account/names", "internal/admit", "internal/audit", "internal/fault", "internal/guard", "internal/hostname", "internal/password", "internal/principal", "internal/redacted", "internal/signin"}},
 	{pkg: "internal/render", imports: []string{"lang/value"}},
 	{pkg: "internal/engine", imports: append([]string{"internal/password", "internal/render"}, language...), others: []string{"github.com/google/uuid"}},
 	{pkg: "internal/resource/*", imports: []string{"internal/engine", "lang/value"}},
@@ -126,7 +128,7 @@ var layers = []layer{
 	{
 		pkg: "internal/resource",
 		imports: []string{
-			"internal/account", "internal/account/usage", "internal/admit", "internal/engine", "internal/fault", "internal/guard", "internal/network", "internal/resource/databases", "internal/resource/databases/ship", "internal/resource/fetch",
+			"internal/account", "internal/account/usage", "internal/admit", "internal/engine", "internal/fault", "internal/guard", "internal/member", "internal/network", "internal/resource/databases", "internal/resource/databases/ship", "internal/resource/fetch",
 			"internal/resource/files", "internal/resource/machines", "internal/resource/machines/ssh", "internal/resource/machines/wasm", "internal/mail", "internal/redacted", "internal/resource/mails", "internal/resource/sessions", "internal/resource/shares", "internal/site", "lang/value",
 		},
 	},
@@ -136,44 +138,45 @@ var layers = []layer{
 	// The stores by their interfaces alone: no backend among them.
 	{
 		pkg:     "internal/store",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/audit", "internal/job", "internal/mail", "internal/member", "internal/record", "internal/resource/databases/ship", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/usage", "internal/admit", "internal/audit", "internal/job", "internal/mail", "internal/member", "internal/record", "internal/resource/databases/ship", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/webhook"},
 	},
 	{pkg: "internal/store/blob", imports: []string{"internal/config", "internal/disk", "internal/fault", "internal/resource/files", "internal/store/blob/dir", "internal/store/blob/s3", "internal/store/sqlite"}},
 	{pkg: "internal/store/blob/dir", imports: []string{"internal/resource/files"}},
 	{pkg: "internal/store/blob/s3", imports: []string{"internal/fault", "internal/resource/files"}, others: []string{"github.com/minio/minio-go/v7"}},
 	{pkg: "internal/store/blob/s3/s3test", imports: []string{"internal/programtest"}, others: []string{"github.com/minio/minio-go/v7"}},
 	{pkg: "internal/store/migrate"},
+	{pkg: "internal/store/tables"},
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
 		pkg:     "internal/store/relational",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/job", "internal/mail", "internal/member", "internal/principal", "internal/resource/databases/ship", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/job", "internal/mail", "internal/member", "internal/principal", "internal/resource/databases/ship", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/webhook"},
 	},
 	{
 		pkg:     "internal/store/postgres",
-		imports: []string{"internal/account", "internal/audit", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/record", "internal/store", "internal/store/migrate", "internal/store/relational"},
+		imports: []string{"internal/account", "internal/admit", "internal/audit", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/record", "internal/store", "internal/store/migrate", "internal/store/relational", "internal/store/tables"},
 		others:  []string{"github.com/jackc/pgx/v5"},
 	},
 	{
 		pkg:     "internal/store/backend",
-		imports: []string{"internal/account", "internal/audit", "internal/redacted", "internal/store", "internal/store/postgres", "internal/store/relational", "internal/store/sqlite"},
+		imports: []string{"internal/account", "internal/audit", "internal/member", "internal/redacted", "internal/store", "internal/store/postgres", "internal/store/relational", "internal/store/sqlite", "internal/store/tables"},
 	},
 	{pkg: "internal/store/postgres/pgtest", others: []string{"github.com/jackc/pgx/v5"}},
 	{
 		pkg:     "internal/store/sqlite",
-		imports: []string{"internal/account", "internal/audit", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/relational", "internal/store/ring"},
+		imports: []string{"internal/account", "internal/audit", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/principal", "internal/record", "internal/sqlite", "internal/store", "internal/store/migrate", "internal/store/relational", "internal/store/ring", "internal/store/tables"},
 		others:  []string{"golang.org/x/sys", "modernc.org/sqlite"},
 	},
 	{pkg: "internal/store/sqlite/sqlitetest", imports: []string{"internal/store/sqlite"}},
 	// The suite is linked into tests alone.
 	{
 		pkg:     "internal/store/storetest",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/audit", "internal/engine", "internal/job", "internal/mail", "internal/member", "internal/principal", "internal/record", "internal/resource/databases/ship", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/engine", "internal/job", "internal/mail", "internal/member", "internal/principal", "internal/record", "internal/resource/databases/ship", "internal/resource/files", "internal/resource/files/filestest", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/store/blob/dir", "internal/webhook", "lang/value"},
 		others:  []string{"github.com/google/go-cmp"},
 	},
 	{
 		pkg: "internal/upkeep",
 		imports: []string{
-			"internal/account", "internal/guard", "internal/job", "internal/mail", "internal/platform", "internal/resource", "internal/resource/files", "internal/resource/shares", "internal/webhook",
+			"internal/account", "internal/admit", "internal/guard", "internal/job", "internal/mail", "internal/member", "internal/platform", "internal/resource", "internal/resource/files", "internal/resource/shares", "internal/webhook",
 		},
 	},
 	// It speaks no HTTP, which TestWalls checks, and never calls up into the server.
@@ -181,7 +184,7 @@ var layers = []layer{
 		pkg:     "internal/service",
 		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/domainproof", "internal/editor", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/journal", "internal/mail", "internal/member", "internal/principal", "internal/record", "internal/redacted", "internal/render", "internal/schedule", "internal/signin", "internal/site", "internal/webhook", "internal/wire", "internal/worker"}, language...),
 	},
-	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/guard", "internal/hostname", "internal/principal", "internal/redacted", "internal/service", "internal/signin", "internal/wire"}},
+	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/forward", "internal/guard", "internal/hostname", "internal/principal", "internal/redacted", "internal/service", "internal/signin", "internal/wire"}},
 	// The conventions know nothing of each other, but that sites have forms inside their pages.
 	{pkg: "internal/colour"},
 	{pkg: "internal/server/asset", imports: []string{"internal/fault", "internal/server", "internal/wire"}},
@@ -199,11 +202,12 @@ var layers = []layer{
 		pkg:     "internal/backup",
 		imports: []string{"internal/account", "internal/account/seal", "internal/disk", "internal/job", "internal/resource/files", "internal/sqlite", "internal/store/blob/dir", "internal/store/sqlite"},
 	},
-	{pkg: "internal/config", imports: []string{"internal/account", "internal/account/names", "internal/hostname", "internal/mail", "internal/redacted", "lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
+	{pkg: "internal/config", imports: []string{"internal/account", "internal/account/names", "internal/disk", "internal/hostname", "internal/mail", "internal/redacted", "lang/source"}, others: []string{"github.com/pelletier/go-toml/v2"}},
+	{pkg: "internal/move", imports: []string{"internal/account", "internal/disk", "internal/fault", "internal/guard", "internal/resource/files", "internal/sqlite", "internal/store/relational", "internal/store/tables"}},
 	{
 		pkg: "internal/operator",
 		imports: []string{
-			"internal/account", "internal/account/seal", "internal/account/usage", "internal/audit", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/mail", "internal/member", "internal/network", "internal/replay", "internal/resource", "internal/resource/databases",
+			"internal/account", "internal/account/seal", "internal/account/usage", "internal/audit", "internal/backup", "internal/config", "internal/fault", "internal/job", "internal/mail", "internal/member", "internal/move", "internal/network", "internal/platform", "internal/replay", "internal/resource", "internal/resource/databases", "internal/resource/databases/ship",
 			"internal/resource/files", "internal/resource/machines/owned", "internal/resource/shares", "internal/store", "internal/store/backend", "internal/store/blob", "internal/store/relational", "internal/store/sqlite", "internal/webhook", "internal/wire",
 		},
 	},
@@ -214,13 +218,13 @@ var layers = []layer{
 			"internal/admit", "internal/auth", "internal/password", "internal/platform", "internal/record", "internal/schedule", "internal/store", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/worker", "lang",
 		},
 	},
-	{pkg: "internal/app/tree", imports: []string{"internal/engine", "internal/resource/files", "internal/resource/files/deployed", "internal/server/livereload", "internal/service", "internal/site", "internal/wire"}},
+	{pkg: "internal/app/tree", imports: []string{"internal/account", "internal/engine", "internal/resource", "internal/resource/files", "internal/resource/files/deployed", "internal/server/livereload", "internal/service", "internal/site", "internal/wire"}},
 	// It alone names concrete types, so it imports nearly everything.
 	{
 		pkg: "internal/app",
 		imports: []string{
-			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/app/tree", "internal/auth", "internal/backup", "internal/config", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/guard", "internal/hostname", "internal/job", "internal/listen", "internal/member",
-			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/schedule", "internal/resource/*", "internal/resource/databases/owned", "internal/resource/files/deployed", "internal/resource/machines/owned", "internal/resource/shares/owned", "internal/server", "internal/server/*", "internal/service", "internal/signin",
+			"internal/account", "internal/account/seal", "internal/account/usage", "internal/admit", "internal/app/tree", "internal/auth", "internal/backup", "internal/config", "internal/domainproof", "internal/engine", "internal/execution", "internal/fault", "internal/forward", "internal/guard", "internal/hostname", "internal/job", "internal/listen", "internal/member",
+			"internal/network", "internal/observe", "internal/password", "internal/platform", "internal/record", "internal/resource", "internal/schedule", "internal/resource/*", "internal/resource/databases/owned", "internal/resource/databases/ship", "internal/resource/files/deployed", "internal/resource/machines/owned", "internal/resource/shares/owned", "internal/server", "internal/server/*", "internal/service", "internal/signin",
 			"internal/store", "internal/store/backend", "internal/store/blob", "internal/store/sqlite", "internal/telemetry", "internal/tlscert", "internal/upkeep", "internal/webhook", "internal/wire", "internal/worker",
 			"lang", "lang/value",
 		},
@@ -233,7 +237,7 @@ var layers = []layer{
 	{
 		pkg: "internal/cli",
 		imports: append([]string{
-			"internal/account", "internal/app", "internal/audit", "internal/backup", "internal/cli/browser", "internal/config", "internal/domainproof", "internal/editor", "internal/engine", "internal/fault", "internal/job", "internal/lsp", "internal/mail",
+			"internal/account", "internal/app", "internal/audit", "internal/backup", "internal/cli/browser", "internal/config", "internal/domainproof", "internal/editor", "internal/engine", "internal/fault", "internal/job", "internal/lsp", "internal/mail", "internal/move",
 			"internal/network", "internal/operator", "internal/password", "internal/platform", "internal/redacted", "internal/remote", "internal/render", "internal/resource/*", "internal/resource/databases/transfer", "internal/site", "internal/telemetry", "internal/webhook", "internal/wire",
 		}, language...),
 		others: []string{"github.com/alecthomas/kong", "golang.org/x/sys"},
@@ -246,6 +250,7 @@ var layers = []layer{
 	{pkg: "bench/site", imports: []string{"bench/load"}},
 	{pkg: "bench/pairs", imports: []string{"bench/load"}},
 	{pkg: "bench/machines", imports: []string{"bench/load", "internal/resource/machines/wasmtest"}},
+	{pkg: "bench/cluster", imports: []string{"bench/load", "internal/store/blob/s3/s3test", "internal/store/postgres/pgtest"}, others: []string{"github.com/jackc/pgx/v5"}},
 	{
 		pkg:     "bench/resources",
 		imports: []string{"bench/load", "internal/account", "internal/engine", "internal/resource/databases", "internal/resource/databases/transfer", "internal/sqlite", "lang", "lang/bytecode", "lang/vm"},

@@ -23,6 +23,7 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/names"
+	"ql/internal/admit"
 	"ql/internal/audit"
 	"ql/internal/fault"
 	"ql/internal/guard"
@@ -87,6 +88,8 @@ type Options struct {
 	// Unthrottled lifts what protects a shared node: the throttles of failed
 	// log-ins.
 	Unthrottled bool
+	// Shared counts what failed at all nodes, and is asked where there are several; may be nil.
+	Shared      admit.Buckets
 	Development *Development // nil: there is no such account
 	// Own are the service's own origins. Their pages may use the development
 	// credentials; the dashboard is one of them.
@@ -130,7 +133,7 @@ func New(store Store, o Options) (*Authenticator, error) {
 		a.o.OnFailure = func(Failure) {}
 	}
 	if !o.Unthrottled {
-		a.throttle = newThrottle()
+		a.throttle = newThrottle(o.Shared)
 	}
 	var err error
 	a.dummy, err = password.Unmatched(rand.Reader)
@@ -167,7 +170,7 @@ func (a *Authenticator) key(ctx context.Context, identity, key string, from Sour
 			return principal.Owner(row, principal.ByKey), nil
 		}
 	}
-	if wait := a.throttle.countWrongKey(from.Addr, a.o.Now()); wait > 0 {
+	if wait := a.throttle.countWrongKey(ctx, from.Addr, a.o.Now()); wait > 0 {
 		return principal.Principal{}, tooMany(wait)
 	}
 	if !strings.HasPrefix(key, account.KeyPrefix) {
@@ -270,12 +273,16 @@ func (a *Authenticator) candidate(ctx context.Context, name, secret string) (can
 // names that exist and names that do not.
 func (a *Authenticator) verify(ctx context.Context, c candidate, secret string, addr netip.Addr) error {
 	attempt, wait := a.throttle.begin(c.name, addr, a.o.Now())
+	if wait == 0 {
+		wait = a.throttle.checkOthers(ctx, &attempt, a.o.Now())
+	}
 	if wait > 0 {
 		return tooMany(wait)
 	}
 	if err := a.match(ctx, c, secret, attempt); err != nil {
 		switch {
 		case errors.Is(err, errWrong):
+			a.throttle.tellOthers(ctx, attempt.spent)
 			if c.usable {
 				a.logins.noteFailure(&c.row, addr, a.o.Now())
 			}

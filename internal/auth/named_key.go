@@ -38,7 +38,7 @@ func (a *Authenticator) namedKey(ctx context.Context, key string, from Source) (
 	if !fault.Is(err, fault.BadCredentials) {
 		return p, err
 	}
-	if wait := a.throttle.countWrongKey(from.Addr, a.o.Now()); wait > 0 {
+	if wait := a.throttle.countWrongKey(ctx, from.Addr, a.o.Now()); wait > 0 {
 		return principal.Principal{}, tooMany(wait)
 	}
 	return principal.Principal{}, err

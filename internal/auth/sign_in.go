@@ -33,7 +33,7 @@ func (a *Authenticator) SignedIn(ctx context.Context, secret redacted.Text, from
 	}
 	row, found, err := a.o.SignIns.Find(ctx, secret)
 	if errors.Is(err, signin.ErrNone) {
-		if wait := a.throttle.countWrongKey(from.Addr, a.o.Now()); wait > 0 {
+		if wait := a.throttle.countWrongKey(ctx, from.Addr, a.o.Now()); wait > 0 {
 			return principal.Principal{}, signin.SignIn{}, tooMany(wait)
 		}
 		return principal.Principal{}, signin.SignIn{}, errNotSignedIn
@@ -77,7 +77,7 @@ func (a *Authenticator) token(ctx context.Context, name *string, token string, f
 	if !errors.Is(err, errWrongToken) {
 		return p, err
 	}
-	if wait := a.throttle.countWrongKey(from.Addr, a.o.Now()); wait > 0 {
+	if wait := a.throttle.countWrongKey(ctx, from.Addr, a.o.Now()); wait > 0 {
 		return principal.Principal{}, tooMany(wait)
 	}
 	return principal.Principal{}, err

@@ -1,10 +1,13 @@
 package auth
 
 import (
+	"context"
 	"crypto/sha256"
 	"net/netip"
 	"sync"
 	"time"
+
+	"ql/internal/admit"
 )
 
 // allowance is a bucket of tokens: count at once, and as many again in every
@@ -91,10 +94,14 @@ type throttle struct {
 	// that is not there has them.
 	names, sources *lru[bucket, time.Time]
 	known          *knownNetworks
+
+	// shared has what failed at all nodes; nil where there is one. What is read there is kept in the buckets
+	// here: who has used up what he has is refused without a look.
+	shared admit.Buckets
 }
 
-func newThrottle() *throttle {
-	return &throttle{names: newLRU[bucket, time.Time](maxNameBuckets), sources: newLRU[bucket, time.Time](maxSourceBuckets), known: newKnownNetworks()}
+func newThrottle(shared admit.Buckets) *throttle {
+	return &throttle{shared: shared, names: newLRU[bucket, time.Time](maxNameBuckets), sources: newLRU[bucket, time.Time](maxSourceBuckets), known: newKnownNetworks()}
 }
 
 // attempt is a log-in under way: it holds tokens as if it had failed already, so
@@ -198,6 +205,80 @@ func (t *throttle) checkVerified(name string, addr netip.Addr, now time.Time) ti
 	return 0
 }
 
+// sharedTimeout is for how long an attempt waits for what other nodes know; without that, a node goes by what it knows
+// itself.
+const sharedTimeout = time.Second
+
+// amongOthers tells whether other nodes count failures too.
+func (t *throttle) amongOthers() bool { return t != nil && t.shared != nil && t.shared.Nodes() > 1 }
+
+// checkOthers reads what failed at all nodes, before an attempt is hashed. Where there is nothing left for it, its
+// tokens are given back, and it says after which time there will be.
+func (t *throttle) checkOthers(ctx context.Context, a *attempt, now time.Time) time.Duration {
+	if !t.amongOthers() || len(a.spent) == 0 {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, sharedTimeout)
+	defer cancel()
+	keys := make([][sha256.Size]byte, len(a.spent))
+	for i := range a.spent {
+		keys[i] = a.spent[i].hash()
+	}
+	debts, err := t.shared.Debts(ctx, keys)
+	if err != nil {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.refund(a.spent)
+	var wait time.Duration
+	for i, b := range a.spent {
+		if debts[i] > t.debt(b, now) {
+			t.buckets(b.class).Add(b, now.Add(debts[i]))
+		}
+		switch b.class {
+		case wideClass:
+		case nameClass:
+			if t.wait(b, now) > 0 {
+				a.delay = nameDelay
+			}
+		default:
+			wait = max(wait, t.wait(b, now))
+		}
+	}
+	if wait > 0 {
+		a.spent = nil
+		return wait
+	}
+	for _, b := range a.spent {
+		t.spend(b, now)
+	}
+	return 0
+}
+
+// tellOthers has other nodes count what an attempt, or a wrong key, has spent.
+func (t *throttle) tellOthers(ctx context.Context, spent []bucket) {
+	if !t.amongOthers() || len(spent) == 0 {
+		return
+	}
+	list := make([]admit.Spent, len(spent))
+	for i, b := range spent {
+		a := b.class.allowance()
+		list[i] = admit.Spent{Key: b.hash(), Each: a.token(), Depth: a.per}
+	}
+	// A caller who goes away has failed no less.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedTimeout)
+	defer cancel()
+	_ = t.shared.Spend(ctx, list) // this node counts it anyway
+}
+
+// hash is the bucket as all nodes have it.
+func (b bucket) hash() [sha256.Size]byte {
+	prefix, _ := b.prefix.MarshalBinary() // never fails
+	text := append([]byte{'l', 'o', 'g', '-', 'i', 'n', ' ', byte(b.class)}, b.name[:]...)
+	return sha256.Sum256(append(text, prefix...))
+}
+
 // withdraw gives back the tokens of an attempt that was neither right nor
 // wrong, through no doing of its caller's.
 func (t *throttle) withdraw(a attempt) {
@@ -239,17 +320,29 @@ func (t *throttle) succeed(a attempt, now time.Time) {
 // countWrongKey counts a wrong API key and returns how long its address has to wait
 // where there were too many. Keys have buckets of their own: a server with an
 // old key does not keep its people from logging in.
-func (t *throttle) countWrongKey(addr netip.Addr, now time.Time) time.Duration {
+func (t *throttle) countWrongKey(ctx context.Context, addr netip.Addr, now time.Time) time.Duration {
 	if t == nil {
 		return 0
 	}
 	from := sourceOf(addr)
-	needed := []bucket{{class: keyClass, prefix: from.exact}, {class: keyNearClass, prefix: from.near}}
+	a := attempt{from: from, spent: []bucket{{class: keyClass, prefix: from.exact}, {class: keyNearClass, prefix: from.near}}}
+	if wait := t.spendAll(a.spent, now); wait > 0 {
+		return wait
+	}
+	if wait := t.checkOthers(ctx, &a, now); wait > 0 {
+		return wait
+	}
+	t.tellOthers(ctx, a.spent)
+	return 0
+}
+
+// spendAll takes a token out of each bucket. Where one has none it says after which time it will, and takes nothing.
+func (t *throttle) spendAll(list []bucket, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	wait := t.longest(needed, now)
+	wait := t.longest(list, now)
 	if wait == 0 {
-		for _, b := range needed {
+		for _, b := range list {
 			t.spend(b, now)
 		}
 	}

@@ -127,7 +127,7 @@ func TestThrottleLetsGo(t *testing.T) {
 }
 
 func TestOnlyFailuresCost(t *testing.T) {
-	th := newThrottle()
+	th := newThrottle(nil)
 	now := time.Unix(0, 0)
 	for n := range 200 {
 		a, wait := th.begin("ada", home.Addr, now)
@@ -276,7 +276,7 @@ func TestNothingIsThrottledInDevelopment(t *testing.T) {
 }
 
 func TestThrottleIsBounded(t *testing.T) {
-	th := newThrottle()
+	th := newThrottle(nil)
 	now := time.Unix(0, 0)
 	for n := range maxNameBuckets + maxSourceBuckets {
 		addr := netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
@@ -299,7 +299,7 @@ func TestThrottleIsBounded(t *testing.T) {
 // TestMadeUpNamesForgetNoSource: who tries more names than are remembered has still
 // used up what its address has.
 func TestMadeUpNamesForgetNoSource(t *testing.T) {
-	th := newThrottle()
+	th := newThrottle(nil)
 	now := time.Unix(0, 0)
 	for n := range sourceAllowance.count {
 		if _, wait := th.begin(fmt.Sprint(n), home.Addr, now); wait != 0 {

@@ -76,7 +76,7 @@ func TestMasterKey(t *testing.T) {
 				"in the backup":      {src: with},
 				"a wrong one named":  {src: with, key: other, want: "is not the one that this store is sealed under"},
 				"a wrong one there":  {src: without, own: other, want: "is not the one that this store is sealed under"},
-				"a missing one":      {src: with, key: "/none.key", want: "there is no such master key file"},
+				"a missing one":      {src: with, key: filepath.Join(t.TempDir(), "none.key"), want: "there is no such master key file"},
 				"both, and the same": {src: with, own: key},
 			}
 			for what, test := range tests {

@@ -49,7 +49,7 @@ type accountCommand struct {
 }
 
 func newAccountCommand() accountCommand {
-	return accountCommand{remoteSettings: newRemoteSettings("data", "database", "blobs", "master-key-file", "show-keys", "dev", "listen", "base-url")}
+	return accountCommand{remoteSettings: newRemoteSettings("data", "database", "database-direct", "blobs", "master-key-file", "show-keys", "dev", "listen", "base-url")}
 }
 
 // with opens the data folder for one command.

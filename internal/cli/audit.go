@@ -18,7 +18,7 @@ type auditCommand struct {
 }
 
 func newAuditCommand() auditCommand {
-	return auditCommand{remoteSettings: newRemoteSettings("data", "database", "blobs", "master-key-file")}
+	return auditCommand{remoteSettings: newRemoteSettings("data", "database", "database-direct", "blobs", "master-key-file")}
 }
 
 type auditList struct {

@@ -20,7 +20,7 @@ type backupCommand struct {
 }
 
 func newBackupCommand() backupCommand {
-	return backupCommand{settings: newSettings("data", "database", "blobs", "master-key-file")}
+	return backupCommand{settings: newSettings("data", "database", "database-direct", "blobs", "master-key-file")}
 }
 
 // Run implements the command.

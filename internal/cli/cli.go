@@ -60,6 +60,7 @@ type commands struct {
 	MasterKey masterKeyCommand `cmd:"" name:"master-key" help:"Rotate the key that seals secrets in the data folder."`
 	Backup    backupCommand    `cmd:"" help:"Copy the data folder, while a server runs or not."`
 	Restore   restoreCommand   `cmd:"" help:"Make a data folder of a backup."`
+	Move      moveCommand      `cmd:"" help:"Move all that is stored elsewhere, to a database or from one, while no server runs."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
 

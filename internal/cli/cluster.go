@@ -1,6 +1,10 @@
 package cli
 
-import "ql/internal/operator"
+import (
+	"strings"
+
+	"ql/internal/operator"
+)
 
 // clusterCommand is ql cluster. Its commands work on the data folder of any node.
 type clusterCommand struct {
@@ -10,17 +14,20 @@ type clusterCommand struct {
 }
 
 func newClusterCommand() clusterCommand {
-	return clusterCommand{settings: newSettings("data", "database", "blobs", "master-key-file")}
+	return clusterCommand{settings: newSettings("data", "database", "database-direct", "blobs", "master-key-file")}
 }
 
 type clusterStatus struct{}
 
 // nodeJSON is a node.
 type nodeJSON struct {
-	Node    int64  `json:"node"`
-	Status  string `json:"status"`
-	Version string `json:"version"`
-	Jobs    int    `json:"jobs"`
+	Node    int64    `json:"node"`
+	Status  string   `json:"status"`
+	Version string   `json:"version"`
+	Jobs    int      `json:"jobs"`
+	Homes   int      `json:"homes"`   // accounts whose databases are at this node
+	Address string   `json:"address"` // where other nodes reach it
+	Duties  []string `json:"duties"`  // what this node does for all
 }
 
 // Run implements the command.
@@ -40,7 +47,7 @@ func (s *clusterStatus) Run(c *console, line *commands) error {
 	}
 	list := make([]nodeJSON, 0, len(nodes))
 	for _, n := range nodes {
-		one := nodeJSON{Node: n.ID, Status: "alive", Version: n.Version, Jobs: n.Jobs}
+		one := nodeJSON{Node: n.ID, Status: "alive", Version: n.Version, Jobs: n.Jobs, Homes: n.Homes, Address: n.Address, Duties: append([]string{}, n.Duties...)}
 		switch {
 		case !n.Lives:
 			one.Status = "silent"
@@ -56,9 +63,9 @@ func (s *clusterStatus) Run(c *console, line *commands) error {
 		return nil
 	}
 	c.table(func(row func(...any)) {
-		row("node", "status", "version", "jobs")
+		row("node", "status", "version", "jobs", "homes", "address", "duties")
 		for _, n := range list {
-			row(n.Node, n.Status, n.Version, n.Jobs)
+			row(n.Node, n.Status, n.Version, n.Jobs, n.Homes, n.Address, strings.Join(n.Duties, ", "))
 		}
 	})
 	return nil

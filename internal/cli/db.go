@@ -30,7 +30,7 @@ type dbCommand struct {
 }
 
 func newDBCommand() dbCommand {
-	return dbCommand{remoteSettings: newRemoteSettings("data", "database", "blobs", "master-key-file")}
+	return dbCommand{remoteSettings: newRemoteSettings("data", "database", "database-direct", "blobs", "master-key-file")}
 }
 
 // use opens the databases of an account for one command.

@@ -29,7 +29,7 @@ type filesCommand struct {
 }
 
 func newFilesCommand() filesCommand {
-	return filesCommand{remoteSettings: newRemoteSettings("data", "database", "blobs", "master-key-file")}
+	return filesCommand{remoteSettings: newRemoteSettings("data", "database", "database-direct", "blobs", "master-key-file")}
 }
 
 // files does something with the files of an account.

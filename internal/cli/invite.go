@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	accounts "ql/internal/account"
@@ -111,7 +112,11 @@ func (a *accountCommand) link(c *console, make func(*operator.Operator) (path st
 		if err != nil {
 			return err
 		}
-		url := s.PublicURL() + path + token.Reveal()
+		address, isGuess := s.PublicURL()
+		url := address + path + token.Reveal()
+		if isGuess {
+			fmt.Fprintf(c.err, "note: the link leads to %s, where the service listens by these settings: if callers reach it elsewhere, say where by --base-url\n", address)
+		}
 		if c.json {
 			c.print(struct {
 				URL       string    `json:"url"`

@@ -25,7 +25,7 @@ type jobCommand struct {
 }
 
 func newJobCommand() jobCommand {
-	return jobCommand{remoteSettings: newRemoteSettings("data", "database", "blobs", "master-key-file")}
+	return jobCommand{remoteSettings: newRemoteSettings("data", "database", "database-direct", "blobs", "master-key-file")}
 }
 
 // jobJSON is a job in a listing.

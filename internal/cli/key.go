@@ -22,7 +22,7 @@ type keyCommand struct {
 }
 
 func newKeyCommand() keyCommand {
-	return keyCommand{remoteSettings: newRemoteSettings("data", "database", "blobs", "master-key-file", "dev")}
+	return keyCommand{remoteSettings: newRemoteSettings("data", "database", "database-direct", "blobs", "master-key-file", "dev")}
 }
 
 type keyCreate struct {

@@ -31,7 +31,7 @@ type machineCommand struct {
 }
 
 func newMachineCommand() machineCommand {
-	return machineCommand{settings: newSettings("data", "database", "blobs", "master-key-file", "dev")}
+	return machineCommand{settings: newSettings("data", "database", "database-direct", "blobs", "master-key-file", "dev")}
 }
 
 // remote are the settings as other commands have them.

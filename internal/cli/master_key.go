@@ -14,7 +14,7 @@ type masterKeyCommand struct {
 }
 
 func newMasterKeyCommand() masterKeyCommand {
-	return masterKeyCommand{settings: newSettings("data", "database", "blobs", "master-key-file")}
+	return masterKeyCommand{settings: newSettings("data", "database", "database-direct", "blobs", "master-key-file")}
 }
 
 type masterKeyRotate struct{}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -254,10 +255,19 @@ func (c *console) showSchedule(s *scheduleJSON, ticks []tickJSON) {
 		row("name", s.Name)
 		row("script", s.Script)
 		row("when", s.when())
+		if input := bytes.NewBuffer(nil); json.Compact(input, s.Input) == nil && input.String() != "null" {
+			row("input", printable(input.String()))
+		}
+		if s.Jitter != "" && s.Jitter != "0s" {
+			row("jitter", "up to "+s.Jitter+" later")
+		}
 		row("overlap", s.Overlap)
 		row("catch-up", s.CatchUp)
+		if s.PauseAfter > 0 {
+			row("pause", fmt.Sprintf("after %d failures in a row; now %d", s.PauseAfter, s.Failures))
+		}
 		if s.Concurrency != nil {
-			row("concurrency", s.Concurrency.text())
+			row("concurrency", printable(s.Concurrency.text()))
 		}
 		if s.PausedAt != nil {
 			row("paused", "by "+s.PausedBy+", "+moment(*s.PausedAt))

@@ -29,7 +29,7 @@ type scriptCommand struct {
 }
 
 func newScriptCommand() scriptCommand {
-	return scriptCommand{remoteSettings: newRemoteSettings("data", "database", "blobs", "master-key-file", "dev")}
+	return scriptCommand{remoteSettings: newRemoteSettings("data", "database", "database-direct", "blobs", "master-key-file", "dev")}
 }
 
 type scriptPublish struct {

@@ -18,7 +18,7 @@ type shareCommand struct {
 }
 
 func newShareCommand() shareCommand {
-	return shareCommand{remoteSettings: newRemoteSettings("data", "database", "blobs", "master-key-file")}
+	return shareCommand{remoteSettings: newRemoteSettings("data", "database", "database-direct", "blobs", "master-key-file")}
 }
 
 // shareJSON is a link in a listing, as GET /v1/shares shows it.

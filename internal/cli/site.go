@@ -24,7 +24,7 @@ type siteCommand struct {
 }
 
 func newSiteCommand() siteCommand {
-	return siteCommand{remoteSettings: newRemoteSettings("data", "database", "blobs", "master-key-file")}
+	return siteCommand{remoteSettings: newRemoteSettings("data", "database", "database-direct", "blobs", "master-key-file")}
 }
 
 // releaseJSON is a release, as GET /v1/sites/main/releases shows it.

@@ -20,7 +20,7 @@ type webhookCommand struct {
 }
 
 func newWebhookCommand() webhookCommand {
-	return webhookCommand{remoteSettings: newRemoteSettings("data", "database", "blobs", "master-key-file")}
+	return webhookCommand{remoteSettings: newRemoteSettings("data", "database", "database-direct", "blobs", "master-key-file")}
 }
 
 // deliveryJSON is a delivery in a listing.

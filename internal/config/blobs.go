@@ -19,6 +19,22 @@ type Bucket struct {
 	Region   string
 }
 
+// String returns the address, as it is a setting.
+func (b *Bucket) String() string {
+	scheme := "https"
+	if b.Plain {
+		scheme = "http"
+	}
+	query := "region=" + b.Region
+	if b.Endpoint != amazon {
+		query = "endpoint=" + scheme + "://" + b.Endpoint + "&" + query
+	}
+	return "s3://" + b.Name + "/" + strings.TrimSuffix(b.Prefix, "/") + "?" + query
+}
+
+// amazon is where buckets are unless something says so.
+const amazon = "s3.amazonaws.com"
+
 var (
 	bucketName   = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 	bucketPrefix = regexp.MustCompile(`^[A-Za-z0-9._/-]{0,200}$`)
@@ -65,7 +81,7 @@ func parseBlobs(text string) (*Bucket, error) {
 // setEndpoint takes where the server is: Amazon's, where nothing says so.
 func (b *Bucket) setEndpoint(text string) error {
 	if text == "" {
-		b.Endpoint = "s3.amazonaws.com"
+		b.Endpoint = amazon
 		if b.Region == "" {
 			return errors.New("say in which region it is, by region=eu-central-1, or where the server is, by endpoint=https://host:port")
 		}

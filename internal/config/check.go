@@ -24,8 +24,14 @@ func (s *Settings) check() []error {
 	if (s.DevUsername == "") != (s.DevPassword == "") {
 		refuse("dev-username and dev-password: the development account needs both, and one is missing")
 	}
+	if s.NodeListen != "" && s.Database == "" {
+		refuse("node-listen: nodes share a database: set database")
+	}
 	if s.Join && (s.Database == "" || s.Blobs == nil) {
 		refuse("join: nodes share a database and a bucket: set database and blobs")
+	}
+	if s.DatabaseDirect != "" && s.Database == "" {
+		refuse("database-direct: it is the way to a database without its pooler, and there is none: set database")
 	}
 	wrong = append(wrong, s.checkTLS()...)
 	if s.ReadHeaderTimeout > s.ReadTimeout {

@@ -18,12 +18,13 @@ import (
 
 // Settings are all settings of the service, checked.
 type Settings struct {
-	Listen        string        // host:port; port 0 takes a free one
-	Data          string        // the data folder
-	Database      redacted.Text // where the store is on PostgreSQL, which may hold a password; "" for SQLite in the data folder
-	Blobs         *Bucket       // where the contents of files are; nil for a folder in the data folder
-	Join          bool          // one more node of the database
-	MasterKeyFile string        // "" for master.key in the data folder
+	Listen         string        // host:port; port 0 takes a free one
+	Data           string        // the data folder
+	Database       redacted.Text // where the store is on PostgreSQL, which may hold a password; "" for SQLite in the data folder
+	DatabaseDirect redacted.Text // the same without a pooler; "" where Database is that
+	Blobs          *Bucket       // where the contents of files are; nil for a folder in the data folder
+	Join           bool          // one more node of the database
+	MasterKeyFile  string        // "" for master.key in the data folder
 
 	// The addresses that links begin with, without a slash at the end; "" for
 	// the address that the service listens on.
@@ -31,6 +32,8 @@ type Settings struct {
 	JSONAPIURL string
 	FileURL    string
 	SiteURL    string
+	// NodeListen is where other nodes reach this one, "" for nowhere.
+	NodeListen string
 	// SiteListen is where sites are served, "" for nowhere; where it is Listen, they are told from
 	// the service by their hosts. SiteHost is the domain below which each account has a host.
 	SiteListen string
@@ -59,6 +62,7 @@ type Settings struct {
 	ReadTimeout              time.Duration
 	IdleTimeout              time.Duration
 	StopTimeout              time.Duration // how long a stop waits for scripts under way
+	DrainDelay               time.Duration // how long a node that is to stop serves on while it is not ready
 	MaxConnections           int
 	MaxConnectionsPerAddress int // 0 for no bound
 
@@ -144,10 +148,14 @@ func All() []Setting {
 			set: func(s *Settings, text string) (err error) { s.Data, err = parseNonEmpty(text); return err }},
 		{Name: "database", Group: groupBasics, Takes: "URL", Default: "SQLite in the data folder", Help: "Keep the store in PostgreSQL: postgres://user@host/database",
 			set: func(s *Settings, text string) (err error) { s.Database, err = parseDatabase(text); return err }},
+		{Name: "database-direct", Group: groupBasics, Takes: "URL", Default: "database", Help: "The same database without the pooler that --database leads to, where that gives connections away after each transaction, as PgBouncer may",
+			set: func(s *Settings, text string) (err error) { s.DatabaseDirect, err = parseDatabase(text); return err }},
 		{Name: "blobs", Group: groupBasics, Takes: "URL", Default: "a folder in the data folder", Help: "Keep contents of files in S3: s3://bucket/prefix?region=eu-central-1, or with endpoint=https://host",
 			set: func(s *Settings, text string) (err error) { s.Blobs, err = parseBlobs(text); return err }},
 		{Name: "join", Group: groupBasics, Default: "off", Help: "Serve as one more node of --database, beside the first one: with --blobs, and a copy of its master key",
 			set: func(s *Settings, text string) (err error) { s.Join, err = parseSwitch(text); return err }},
+		{Name: "node-listen", Group: groupBasics, Takes: "HOST:PORT", Default: "nowhere", Help: "Where other nodes send calls on to this one, for databases that it has: an address of its own that they reach",
+			set: func(s *Settings, text string) (err error) { s.NodeListen, err = parseNodeListen(text); return err }},
 		{Name: "master-key-file", Group: groupBasics, Takes: "FILE", Default: "master.key in the data folder", Help: "The key that wraps secrets",
 			set: func(s *Settings, text string) (err error) { s.MasterKeyFile, err = parseNonEmpty(text); return err }},
 
@@ -212,6 +220,8 @@ func All() []Setting {
 			set: func(s *Settings, text string) (err error) { s.ReadTimeout, err = parseTime(text); return err }},
 		{Name: "idle-timeout", Group: groupServer, Takes: "TIME", Default: "1m0s", Help: "How long a connection stays open unused",
 			set: func(s *Settings, text string) (err error) { s.IdleTimeout, err = parseTime(text); return err }},
+		{Name: "drain-delay", Group: groupServer, Takes: "TIME", Default: "5s with --database, otherwise 0", Help: "How long a node that is to stop serves on while /readyz is 503, so that callers are sent to others",
+			set: func(s *Settings, text string) (err error) { s.DrainDelay, err = parseDelay(text); return err }},
 		{Name: "stop-timeout", Group: groupServer, Takes: "TIME", Default: "20s", Help: "How long a stop waits for scripts under way",
 			set: func(s *Settings, text string) (err error) { s.StopTimeout, err = parseTime(text); return err }},
 		{Name: "max-connections", Group: groupServer, Takes: "N", Default: "20000", Help: "How many connections may be open",
@@ -264,6 +274,10 @@ const (
 	defaultListen = "127.0.0.1:8080"
 	defaultData   = "./ql-data"
 	devCredential = "dev"
+
+	// defaultDrainDelay is for nodes beside others.
+	defaultDrainDelay = 5 * time.Second
+	notSet            = -1
 )
 
 // defaults are the settings where nothing is said. What depends on other
@@ -272,7 +286,7 @@ func defaults() Settings {
 	return Settings{
 		Listen: defaultListen, Data: defaultData,
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
-		IdleTimeout: time.Minute, StopTimeout: 20 * time.Second,
+		IdleTimeout: time.Minute, StopTimeout: 20 * time.Second, DrainDelay: notSet,
 		MaxConnections: 20_000,
 	}
 }
@@ -286,6 +300,12 @@ func (s *Settings) complete() {
 		s.FileURL = s.BaseURL
 	}
 	s.completeSites()
+	if s.DrainDelay == notSet {
+		s.DrainDelay = 0
+		if s.Database != "" && !s.Dev {
+			s.DrainDelay = defaultDrainDelay
+		}
+	}
 	if s.SignUp == "" {
 		s.SignUp = SignUpClosed
 		if s.Dev {

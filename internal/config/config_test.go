@@ -98,13 +98,13 @@ log_level = "warn"`, 0o644)
 // flag unless it is a secret.
 func TestEverySetting(t *testing.T) {
 	values := map[string]string{
-		"listen": "0.0.0.0:80", "data": "/srv/ql", "database": "postgres://ql@db.example/ql", "blobs": "s3://bucket/prefix?region=eu-central-1", "join": "on", "master-key-file": "/k",
+		"listen": "0.0.0.0:80", "data": "/srv/ql", "database": "postgres://ql@db.example/ql", "database-direct": "postgres://ql@db.example:5433/ql", "blobs": "s3://bucket/prefix?region=eu-central-1", "join": "on", "node-listen": "10.0.0.2:8081", "master-key-file": "/k",
 		"base-url": "https://a.example/", "json-api-url": "https://j.example", "file-url": "https://f.example", "site-url": "https://s.example", "site-host": "s.example", "site-listen": ":81",
 		"allowed-hosts": "A.example,b.example", "trusted-proxies": "10.1.2.3/8,::1",
 		"tls-cert": "c", "tls-key": "k", "acme-domains": "d.example", "acme-sites": "on", "acme-email": "a@b.c", "acme-url": "https://acme.example/directory",
 		"dev": "yes", "dev-public": "on", "dev-username": "u", "dev-password": "p",
 		"sign-up": "invite", "show-keys": "once",
-		"read-header-timeout": "1s", "read-timeout": "2s", "idle-timeout": "3s", "stop-timeout": "4s",
+		"read-header-timeout": "1s", "read-timeout": "2s", "idle-timeout": "3s", "stop-timeout": "4s", "drain-delay": "6s",
 		"max-connections": "5", "max-connections-per-address": "6",
 		"egress-networks": "10.1.0.0/16", "egress-ports": "8443,9000", "egress-http": "on",
 		"mail-server": "smtp://u@smtp.example.com", "mail-password": "p", "mail-from": "Ops <ops@example.com>",
@@ -313,6 +313,9 @@ func TestRefused(t *testing.T) {
 		{name: "a script larger than its request", file: "[plans.free]\nscript_bytes = '1 MiB'", want: []string{"plans.free.script_bytes: 1048576 bytes never arrive in a request, which may have 262144: make it smaller, or body_bytes larger"}, lines: 1},
 		{name: "plans of another kind", file: "plans = 1", want: []string{"plans: it takes tables"}},
 
+		{name: "nodes of nothing", flags: map[string]string{"node-listen": "10.0.0.2:8081"}, want: []string{"node-listen: nodes share a database: set database"}, lines: 1},
+		{name: "a node without a port", flags: map[string]string{"node-listen": "ql-2", "database": "postgres://ql@db.example/ql"}, want: []string{`"ql-2" is no address that other nodes could reach this one by`}, lines: 1},
+		{name: "a node that is nowhere", flags: map[string]string{"node-listen": ":8081", "database": "postgres://ql@db.example/ql"}, want: []string{`":8081" is no address that other nodes could reach this one by`}, lines: 1},
 		{name: "a node of nothing", flags: map[string]string{"join": "on"}, want: []string{"join: nodes share a database and a bucket: set database and blobs"}, lines: 1},
 		{name: "dev for others", flags: map[string]string{"dev": "true", "listen": "0.0.0.0:8080"}, want: []string{"listen: with dev only this machine is listened to, and 0.0.0.0:8080 is reached by others"}},
 		{name: "dev on all addresses", flags: map[string]string{"dev": "true", "listen": ":8080"}, want: []string{"listen: "}},
@@ -400,5 +403,31 @@ func TestDomainsInOtherLetters(t *testing.T) {
 	got, err := parseDomains("API.example.com, bücher.example")
 	if want := []string{"api.example.com", "xn--bcher-kva.example"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+}
+
+// TestDrainDelay checks that only nodes that may have others beside them serve on before they stop, unless told.
+func TestDrainDelay(t *testing.T) {
+	const database = "postgres://ql@db.example/ql"
+	for _, c := range []struct {
+		flags map[string]string
+		want  time.Duration
+	}{
+		{nil, 0},
+		{map[string]string{"dev": "yes"}, 0},
+		{map[string]string{"database": database}, 5 * time.Second},
+		{map[string]string{"database": database, "dev": "yes"}, 0},
+		{map[string]string{"database": database, "drain-delay": "0"}, 0},
+		{map[string]string{"drain-delay": "2s"}, 2 * time.Second},
+	} {
+		s, err := Load(Sources{Flags: c.flags})
+		if err != nil || s.DrainDelay != c.want {
+			t.Errorf("%v: %s, %v", c.flags, s.DrainDelay, err)
+		}
+	}
+	for _, text := range []string{"soon", "-1s", "2h"} {
+		if _, err := Load(Sources{Flags: map[string]string{"drain-delay": text}}); err == nil || !strings.Contains(err.Error(), "0 for none") {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ql/internal/account"
+	"ql/internal/disk"
 	"ql/lang/source"
 
 	"github.com/pelletier/go-toml/v2"
@@ -139,8 +140,11 @@ func mayHold(name string, s Setting) error {
 	if err != nil {
 		return plain(err)
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return fmt.Errorf("it is a secret, and the file is open to others (mode %04o): make it 0600", mode)
+	switch private, err := disk.Private(name, info.Mode()); {
+	case err != nil:
+		return plain(err)
+	case !private:
+		return fmt.Errorf("it is a secret, and the file is open to others (mode %04o): make it 0600", info.Mode().Perm())
 	}
 	return nil
 }

@@ -68,6 +68,15 @@ func parseTime(text string) (time.Duration, error) {
 	return d, nil
 }
 
+// parseDelay takes a time, or 0 for none.
+func parseDelay(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > time.Hour {
+		return 0, fmt.Errorf("%q is no time such as 5s, of an hour at most, or 0 for none", text)
+	}
+	return d, nil
+}
+
 // parseListen takes host:port and :port; a host is an address or localhost,
 // since what another name leads to may change.
 func parseListen(text string) (string, error) {
@@ -75,6 +84,19 @@ func parseListen(text string) (string, error) {
 		return "", fmt.Errorf("%q is no address to listen on, such as 127.0.0.1:8080, [::1]:8080 or :8080", text)
 	}
 	return text, nil
+}
+
+// parseNodeListen is parseListen of an address that others are told.
+func parseNodeListen(text string) (string, error) {
+	host, _, ok := cutListen(text)
+	if ok && host.IsValid() && !host.IsUnspecified() {
+		return text, nil
+	}
+	// A name may be that of this machine.
+	if _, _, err := hostname.ParseHostPort(text); !ok && err == nil && strings.Contains(text, ":") {
+		return text, nil
+	}
+	return "", fmt.Errorf("%q is no address that other nodes could reach this one by, such as 10.0.0.2:8081: it is the one that they are told", text)
 }
 
 // cutListen returns the host and port of an address to listen on; the host is

@@ -140,15 +140,16 @@ const (
 	SignInPath  = "/app/sign-in#"
 )
 
-// PublicURL is OwnURL of a service that may not run: where it listens to all addresses, or to a port
-// that is chosen at its start, it is a guess.
-func (s *Settings) PublicURL() string {
+// PublicURL is OwnURL of a service that may not run. Where no setting says how callers reach it, it is a
+// guess: a service may have been started with another --listen.
+func (s *Settings) PublicURL() (address string, isGuess bool) {
+	isGuess = s.BaseURL == "" && len(s.ACMEDomains) == 0
 	at := strings.LastIndexByte(s.Listen, ':')
 	switch s.Listen[:max(at, 0)] {
 	case "", "0.0.0.0", "[::]", "127.0.0.1", "[::1]":
-		return s.OwnURL(localhost + s.Listen[max(at, 0):])
+		return s.OwnURL(localhost + s.Listen[max(at, 0):]), isGuess
 	}
-	return s.OwnURL(s.Listen)
+	return s.OwnURL(s.Listen), isGuess
 }
 
 func (s *Settings) scheme() string {

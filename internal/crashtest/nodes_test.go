@@ -22,6 +22,7 @@ func newNodes(t *testing.T, bucket *s3test.Server, n int) []*server {
 	t.Setenv("QL_DATABASE", pgtest.Start(t).Empty(t))
 	t.Setenv("QL_BLOBS", bucket.URL("ql"))
 	nodes := []*server{newServer(t)}
+	nodes[0].flags = []string{"--node-listen", "127.0.0.1:0"}
 	nodes[0].start()
 	for len(nodes) < n {
 		nodes = append(nodes, newNode(t, nodes[0]))
@@ -36,7 +37,7 @@ func newNodes(t *testing.T, bucket *s3test.Server, n int) []*server {
 func newNode(t *testing.T, first *server) *server {
 	t.Helper()
 	s := newServerOn(t, t.TempDir())
-	s.flags = []string{"--join", "--master-key-file", filepath.Join(first.data, "master.key")}
+	s.flags = []string{"--node-listen", "127.0.0.1:0", "--join", "--master-key-file", filepath.Join(first.data, "master.key")}
 	return s
 }
 
@@ -56,10 +57,13 @@ func TestNodes(t *testing.T) {
 		t.Errorf("%+v, after %s", j, a)
 	}
 
-	// Databases are at the first node.
+	// Databases are where they were first used, and calls find them there.
 	first.output(`CREATE TABLE rows (n INTEGER);`)
-	if a, err = third.call(query("sync", `SELECT count(*) FROM rows SET VALUE ?n EMIT ?n`)); err != nil || !strings.Contains(string(a.body), "not_available") {
-		t.Errorf("a database at another node: %s, %v", a, err)
+	if got := third.output(`SELECT count(*) FROM rows SET VALUE ?n EMIT ?n`); got != "0" {
+		t.Errorf("a table at another node has %s rows", got)
+	}
+	if a, err = second.call(request{method: http.MethodGet, path: "/v1/databases", owner: true}); err != nil || !strings.Contains(string(a.body), "main") {
+		t.Errorf("databases at another node: %s, %v", a, err)
 	}
 	asked := third.submit(`INSERT INTO rows VALUES (1); CONFIRM "More?" INSERT INTO rows VALUES (2); SELECT sum(n) FROM rows SET VALUE ?sum EMIT ?sum`)
 	third.mustAwait(asked, "paused")
@@ -188,4 +192,24 @@ func TestNodesAreRefused(t *testing.T) {
 	}
 	check(t, os.Setenv("QL_BLOBS", bucket.URL("other")))
 	refused("in another bucket", "--join", "--master-key-file", key)
+}
+
+// TestNodesBegin has nodes that are all started in the same way, as a supervisor of many does: the first one begins
+// with the database and makes the master key, and the others join it.
+func TestNodesBegin(t *testing.T) {
+	t.Setenv("QL_DATABASE", pgtest.Start(t).Empty(t))
+	t.Setenv("QL_BLOBS", s3test.Start(t).URL("ql"))
+	key := filepath.Join(t.TempDir(), "master.key")
+	nodes := make([]*server, 2)
+	for i := range nodes {
+		nodes[i] = newServerOn(t, t.TempDir())
+		nodes[i].flags = []string{"--join", "--master-key-file", key}
+		nodes[i].start()
+	}
+	nodes[1].command(password, "account", "create", "--username", username, "--master-key-file", key, "--password-stdin")
+	for i, s := range nodes {
+		if got := s.output(`EMIT 6 * 7`); got != "42" {
+			t.Errorf("node %d answers %q", i+1, got)
+		}
+	}
 }

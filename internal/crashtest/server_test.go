@@ -266,6 +266,7 @@ type request struct {
 	owner        bool   // with the account's password
 	bearer       string // with a named key; "" for none
 	origin       string // of the page that calls; "" for none
+	session      string // of its visitor; "" for none
 }
 
 // try sends a request once. The error says that no whole answer came.
@@ -291,6 +292,9 @@ func (s *server) try(r request) (answer, error) {
 	}
 	if r.origin != "" {
 		asked.Header.Set("Origin", r.origin)
+	}
+	if r.session != "" {
+		asked.AddCookie(&http.Cookie{Name: "QLSESSID", Value: r.session})
 	}
 	got, err := s.client.Do(asked)
 	if err != nil {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"maps"
 	"mime"
 	"net/url"
 	"slices"
@@ -247,7 +246,12 @@ func (c *call) reply(r Reply) (value.Value, error) {
 	m.Alloc(len(r.Body))
 	m.WorkBytes(len(r.Body))
 	headers := value.NewMap(m, len(r.Header))
-	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+	names := make([]string, 0, len(r.Header))
+	for name := range r.Header {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
 		text := strings.ToValidUTF8(strings.Join(r.Header[name], ", "), "\uFFFD")
 		m.Work(1 + len(text)/32)
 		m.Alloc(value.BlockSize(len(name)) + value.BlockSize(len(text)))
@@ -268,6 +272,9 @@ func (c *call) reply(r Reply) (value.Value, error) {
 // parsed returns the JSON of a reply; null where it says that it is something
 // else, or is not what it says: its status may matter more.
 func (c *call) parsed(r Reply) value.Value {
+	if said := r.Header[contentType]; len(said) == 0 || !strings.Contains(strings.ToLower(said[0]), "json") {
+		return value.Null // most replies
+	}
 	kind := mediaType(r.Header)
 	if kind != typeJSON && !strings.HasSuffix(kind, "+json") || !utf8.Valid(r.Body) {
 		return value.Null

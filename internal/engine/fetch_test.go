@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,9 +19,10 @@ import (
 
 // fakeNetwork writes down what it is asked for, and answers always the same.
 type fakeNetwork struct {
-	calls []Request
-	reply Reply
-	err   error
+	serving sync.Mutex // held while a call is taken and made, so that they are in order
+	calls   []Request
+	reply   Reply
+	err     error
 }
 
 func (n *fakeNetwork) Fetch(_ context.Context, r Request) (Reply, error) {
@@ -28,9 +30,22 @@ func (n *fakeNetwork) Fetch(_ context.Context, r Request) (Reply, error) {
 	return n.reply, n.err
 }
 
-func (n *fakeNetwork) Begin(ctx context.Context, r Request, done func(Reply, error)) {
-	reply, err := n.Fetch(ctx, r)
-	go done(reply, err)
+func (n *fakeNetwork) Serve(ctx context.Context, calls <-chan Request, done func(Request, Reply, error)) {
+	go func() {
+		for n.serve(ctx, calls, done) {
+		}
+	}()
+}
+
+func (n *fakeNetwork) serve(ctx context.Context, calls <-chan Request, done func(Request, Reply, error)) bool {
+	n.serving.Lock()
+	defer n.serving.Unlock()
+	r, ok := <-calls
+	if ok {
+		reply, err := n.Fetch(ctx, r)
+		done(r, reply, err)
+	}
+	return ok
 }
 
 // spelled writes a call on one line.
@@ -316,6 +331,11 @@ func TestFetchRests(t *testing.T) {
 type networkFunc func(context.Context, Request) (Reply, error)
 
 func (f networkFunc) Fetch(ctx context.Context, r Request) (Reply, error) { return f(ctx, r) }
-func (f networkFunc) Begin(ctx context.Context, r Request, done func(Reply, error)) {
-	go func() { done(f(ctx, r)) }()
+func (f networkFunc) Serve(ctx context.Context, calls <-chan Request, done func(Request, Reply, error)) {
+	go func() {
+		for r := range calls {
+			reply, err := f(ctx, r)
+			done(r, reply, err)
+		}
+	}()
 }

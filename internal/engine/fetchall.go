@@ -25,6 +25,10 @@ const (
 	maxFetchesAtOnce = 100
 	// maxFetchAll is how many calls one FETCH ALL makes.
 	maxFetchAll = 10_000
+	// callsAhead is how many calls are ready beside those that are made, so that who makes them need not
+	// wait for the run, and bytesAhead up to how many bytes all of them may have then.
+	callsAhead = 100
+	bytesAhead = 256 << 10
 	// valueBytes is what a value takes in a list.
 	valueBytes = 16
 	// partsInterval is how long a reply waits to be recorded while others are on their way: a crash
@@ -35,6 +39,7 @@ const (
 // sideCall is a call of FETCH ALL that was made.
 type sideCall struct {
 	i     int
+	bytes int // of its request
 	reply Reply
 	err   error
 }
@@ -57,7 +62,8 @@ func fetchAll(c *call) (value.Value, error) {
 			return value.Null, err
 		}
 	}
-	s := sideCalls{call: c, requests: requests, replies: make([]value.Value, len(requests)), key: key, first: first, done: make(chan sideCall, most)}
+	room := min(most+callsAhead, len(requests))
+	s := sideCalls{call: c, requests: requests, replies: make([]value.Value, len(requests)), key: key, first: first, calls: make(chan Request, room), done: make(chan sideCall, room)}
 	c.meter.Alloc(len(requests) * valueBytes)
 	if err := s.run(most); err != nil {
 		return value.Null, err
@@ -129,10 +135,13 @@ type sideCalls struct {
 	*call
 	requests [][]value.Value
 	replies  []value.Value
-	key      string // of which each call has one of its own
-	first    int    // how many calls the run made before
+	key      string       // of which each call has one of its own
+	first    int          // how many calls the run made before
+	calls    chan Request // that are to be made, and done those that were
 	done     chan sideCall
-	under    int // way
+	under    int // way, with those in the channels
+	bytes    int // of their requests
+	serve    int // goroutines that make them
 	flushed  time.Time
 }
 
@@ -141,14 +150,15 @@ func (s *sideCalls) run(most int) (err error) {
 	ctx, cancel := context.WithCancel(WithoutPace(s.ctx))
 	defer func() {
 		cancel()
+		close(s.calls)
 		for ; s.under > 0; s.under-- {
 			release((<-s.done).reply)
 		}
 	}()
 	s.flushed = time.Now()
 	for i := 0; i < len(s.requests) || s.under > 0; {
-		for ; i < len(s.requests) && s.under < most; i++ {
-			if err := s.begin(ctx, i); err != nil {
+		for ; i < len(s.requests) && (s.under < most || s.under < cap(s.calls) && s.bytes < bytesAhead); i++ {
+			if err := s.begin(ctx, i, most); err != nil {
 				return err
 			}
 		}
@@ -165,8 +175,8 @@ func (s *sideCalls) run(most int) (err error) {
 	return nil
 }
 
-// begin begins call i, unless its reply is recorded.
-func (s *sideCalls) begin(ctx context.Context, i int) error {
+// begin has call i made, one of most at once, unless its reply is recorded.
+func (s *sideCalls) begin(ctx context.Context, i, most int) error {
 	if s.o.Journal != nil {
 		if recorded, ok := s.o.Journal.RecordedPart(s.effect.Seq, i); ok {
 			if recorded.Kind != bytecode.EffectFetchAll {
@@ -187,10 +197,22 @@ func (s *sideCalls) begin(ctx context.Context, i int) error {
 	if s.key != "" && r.Header[idempotencyKey] == nil {
 		r.Header[idempotencyKey] = []string{fmt.Sprintf("%s-%d", s.key, i)}
 	}
-	s.under++
-	s.o.Network.Begin(ctx, r, func(reply Reply, err error) { s.done <- sideCall{i, reply, err} })
+	s.calls <- r
+	s.bytes += requestBytes(r)
+	if s.under++; s.serve < min(s.under, most) {
+		s.serve++
+		s.o.Network.Serve(ctx, s.calls, s.made)
+	}
 	return nil
 }
+
+// made is told of a call that was made.
+func (s *sideCalls) made(r Request, reply Reply, err error) {
+	s.done <- sideCall{r.Number - s.first - 1, requestBytes(r), reply, err}
+}
+
+// requestBytes is about what a call holds until it is made.
+func requestBytes(r Request) int { return len(r.URL) + len(r.Body) }
 
 // take waits for one of the calls under way.
 func (s *sideCalls) take() error {
@@ -202,6 +224,7 @@ func (s *sideCalls) take() error {
 		one = <-s.done
 	}
 	s.under--
+	s.bytes -= one.bytes
 	defer release(one.reply)
 	return s.settle(one.i, one.reply, one.err)
 }

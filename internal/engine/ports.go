@@ -173,9 +173,9 @@ type Network interface {
 	// (invalid_url, address_not_allowed, fetch_failed, limit_exceeded, …), and
 	// name no address of the node's own network.
 	Fetch(ctx context.Context, r Request) (Reply, error)
-	// Begin is Fetch beside whatever its caller does meanwhile. It calls done once, from another
-	// goroutine. Whoever takes the reply releases it.
-	Begin(ctx context.Context, r Request, done func(Reply, error))
+	// Serve makes calls beside whatever its caller does meanwhile, one after the other, until there
+	// are no more. It calls done once for each, from another goroutine. Whoever takes a reply releases it.
+	Serve(ctx context.Context, calls <-chan Request, done func(Request, Reply, error))
 }
 
 // Request is a call to another server.

@@ -55,9 +55,9 @@ type Host struct {
 	Passwords *password.Gate
 	Clock     func() time.Time
 	Log       *slog.Logger
-	// NoDatabases is the error of scripts that use databases of their account, where those are at another node;
-	// nil where they are here.
-	NoDatabases error
+	// DatabasesElsewhere returns the error of scripts of an account that use its databases, where another node
+	// has them; nil where this one has them from then on, for a while. It is nil where there is one node.
+	DatabasesElsewhere func(ctx context.Context, a account.ID) error
 	// SignalURL is where programs tell a job something; nil where they cannot.
 	SignalURL func(a account.ID, id job.ID) string
 	// Calls returns the other jobs as a script reaches them; nil where there are none.
@@ -129,6 +129,14 @@ type Execution struct {
 	source    *job.Source
 	fault     *fault.Error // of the service, that the script met
 	memory    admit.Reservation
+}
+
+// CheckDatabases returns an error where a program of an account uses its databases, and another node has them.
+func (h *Host) CheckDatabases(ctx context.Context, a account.ID, p *bytecode.Program) error {
+	if h.DatabasesElsewhere == nil || !p.UsesDatabases() {
+		return nil
+	}
+	return h.DatabasesElsewhere(ctx, a)
 }
 
 // Open opens what a script of an account reaches. Close is to be called.

@@ -43,11 +43,11 @@ type ClaimQuery struct {
 	// Suspects says that jobs are claimed whose crashes weigh SuspectCrashes or more, and
 	// no others; without it none of them is.
 	Suspects bool
-	// NoDatabases says that the databases of accounts are elsewhere. A job that uses them is
-	// left to others.
-	NoDatabases bool
-	Limit       int // of all accounts together
-	Now         time.Time
+	// Homes says that the databases of an account are at one member. A job that uses them is left to
+	// that, where it is another one that lives.
+	Homes bool
+	Limit int // of all accounts together
+	Now   time.Time
 }
 
 // Places is how many jobs of an account may begin.

@@ -59,6 +59,7 @@ func NewServer(l net.Listener, o Options) *Server {
 		IdleTimeout:       o.IdleTimeout,
 		// How long an answer may take is a matter of each route, which sets it.
 		MaxHeaderBytes: maxHeaderBytes,
+		BaseContext:    func(net.Listener) context.Context { return awaited{context.Background()} },
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: connectionBuffer, MaxReceiveBufferPerStream: streamBuffer,
 		},

@@ -6,12 +6,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -72,44 +74,52 @@ const (
 // Client calls hosts that its policy allows. It keeps no cookies, knows no
 // proxy, and may be used by any number of goroutines.
 type Client struct {
-	policy Policy
-	o      Options
-	http   *http.Client
+	policy    Policy
+	o         Options
+	transport transport
+	agent     []string // as headers have it, for all requests
+	encoding  []string // that an answer may be packed in
+	// plain are the headers of requests that have none of their own. Nobody changes them.
+	plain http.Header
+	// known is the last host, with its port, that nothing was said against.
+	known atomic.Pointer[string]
 }
 
 // NewClient returns a client.
 func NewClient(p Policy, o Options) *Client {
 	p.Networks, p.Ports = slices.Clone(p.Networks), slices.Clone(p.Ports)
-	c := &Client{policy: p, o: o.withDefaults()}
+	c := &Client{policy: p, o: o.withDefaults(), encoding: []string{"gzip"}}
+	c.agent = []string{c.o.UserAgent}
+	if o.Cut { // of what is packed the start alone is worth nothing
+		c.encoding = []string{"identity"}
+	}
+	c.plain = http.Header{userAgent: c.agent, acceptEncoding: c.encoding}
 	dialer := &net.Dialer{Timeout: c.o.Connect, Resolver: o.Resolver, ControlContext: c.control}
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
-	c.http = &http.Client{
-		CheckRedirect: c.redirect,
-		Transport: transport{follows: o.Redirects > 0, Transport: &http.Transport{
-			Proxy:                  nil, // not even that of the environment
-			DialContext:            dialer.DialContext,
-			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.Roots},
-			TLSHandshakeTimeout:    c.o.Connect,
-			DisableKeepAlives:      !o.Reuse,
-			DisableCompression:     true, // it is undone here, within bounds
-			MaxIdleConns:           idleAtAll,
-			MaxIdleConnsPerHost:    idleByHost,
-			IdleConnTimeout:        idle,
-			MaxResponseHeaderBytes: maxHeaderBytes,
-			Protocols:              protocols,
-		}},
-	}
+	c.transport = transport{follows: o.Redirects > 0, Transport: &http.Transport{
+		Proxy:                  nil, // not even that of the environment
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: o.Roots},
+		TLSHandshakeTimeout:    c.o.Connect,
+		DisableKeepAlives:      !o.Reuse,
+		DisableCompression:     true, // it is undone here, within bounds
+		MaxIdleConns:           idleAtAll,
+		MaxIdleConnsPerHost:    idleByHost,
+		IdleConnTimeout:        idle,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		Protocols:              protocols,
+	}}
 	return c
 }
 
 // Close lets go of the connections that are not in use.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // Check says whether a URL could be called, as far as this can be told without
 // asking for its name: nil, or an *Error with a code.
 func (c *Client) Check(url string) error {
-	_, err := c.policy.parse(url, c.o.HTTPSOnly)
+	_, err := c.Prepare(url)
 	return err
 }
 
@@ -132,7 +142,7 @@ type Answer struct {
 	Status int
 	Header map[string][]string // by canonical names
 	Body   []byte
-	URL    string // after redirects
+	URL    *url.URL // after redirects
 }
 
 var methods = []string{
@@ -141,49 +151,124 @@ var methods = []string{
 
 const fitting = "GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS"
 
+// Call is a request to an address that may be called, as far as this can be told without asking for
+// its name.
+type Call struct {
+	client *Client
+	url    *url.URL
+}
+
+// Prepare looks at an address. The error is an *Error with a code.
+func (c *Client) Prepare(address string) (Call, error) {
+	u, err := c.parse(address)
+	return Call{c, u}, err
+}
+
+// parse is that of the policy, which does not look at the same host again and again.
+func (c *Client) parse(address string) (*url.URL, error) {
+	known := c.known.Load()
+	u, err := c.policy.parse(address, c.o.HTTPSOnly, known)
+	if err == nil && (known == nil || *known != u.Host) {
+		host := strings.Clone(u.Host) // the rest of the address goes
+		c.known.Store(&host)
+	}
+	return u, err
+}
+
 // Do makes a call. Errors are of type *Error, except that of an ended context.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
-	u, err := c.policy.parse(r.URL, c.o.HTTPSOnly)
+	call, err := c.Prepare(r.URL)
 	if err != nil {
 		return Answer{}, err
 	}
-	bounds := c.bounds(r)
+	return call.Do(ctx, r)
+}
+
+// Do is Client.Do to the address that was looked at, whatever that of the request is.
+func (a Call) Do(ctx context.Context, r Request) (Answer, error) {
+	bounds := a.client.bounds(r)
 	limited, cancel := context.WithTimeoutCause(ctx, bounds.total, errTooSlow)
 	defer cancel()
-	if !slices.Contains(methods, r.Method) {
-		return Answer{}, refuse(InvalidRequest, "%s is no method that can be used: %s fits", shown(r.Method), fitting)
-	}
-	request, err := http.NewRequestWithContext(limited, r.Method, u.String(), bytes.NewReader(r.Body))
+	return a.do(ctx, limited, bounds, r)
+}
+
+// do makes a call in a context that ends with its time.
+func (a Call) do(ctx, limited context.Context, bounds bounds, r Request) (Answer, error) {
+	c := a.client
+	request, err := a.request(limited, r)
 	if err != nil {
-		return Answer{}, refuse(InvalidURL, "%s cannot be called", shown(r.URL)).because(err)
-	}
-	if request.Header, err = c.header(r.Header); err != nil {
 		return Answer{}, err
 	}
-	unpack := request.Header.Get("Accept-Encoding") == ""
-	if unpack {
-		request.Header.Set("Accept-Encoding", c.encoding())
+	unpack := len(r.Header) == 0 || request.Header.Get(acceptEncoding) == ""
+	if unpack && len(r.Header) > 0 {
+		request.Header[acceptEncoding] = c.encoding
 	}
-	response, err := c.http.Do(request)
+	response, err := c.send(request)
 	if err != nil {
 		return Answer{}, explain(ctx, limited, err)
 	}
 	defer response.Body.Close() //nolint:errcheck // what was to be read was read
-	a := Answer{Status: response.StatusCode, Header: response.Header, URL: response.Request.URL.String()}
-	a.Body, err = bounds.read(response, unpack && !c.o.Cut)
+	answer := Answer{Status: response.StatusCode, Header: response.Header, URL: response.Request.URL}
+	answer.Body, err = bounds.read(response, unpack && !c.o.Cut)
 	if err != nil && !c.o.Cut {
 		return Answer{}, explain(ctx, limited, err)
 	}
-	return a, nil
+	return answer, nil
 }
 
-// encoding is what an answer may be packed in. Where only its start counts it
-// is not worth it.
-func (c *Client) encoding() string {
-	if c.o.Cut {
-		return "identity"
+const (
+	acceptEncoding = "Accept-Encoding"
+	userAgent      = "User-Agent"
+)
+
+// request makes what package http sends.
+func (a Call) request(ctx context.Context, r Request) (*http.Request, error) {
+	if !slices.Contains(methods, r.Method) {
+		return nil, refuse(InvalidRequest, "%s is no method that can be used: %s fits", shown(r.Method), fitting)
 	}
-	return "gzip"
+	var body io.Reader
+	if len(r.Body) > 0 {
+		body = bytes.NewReader(r.Body)
+	}
+	request, err := http.NewRequestWithContext(ctx, r.Method, "/", body)
+	if err != nil {
+		return nil, refuse(InvalidURL, "%s cannot be called", shown(r.URL)).because(err)
+	}
+	request.URL, request.Host = a.url, a.url.Host // which was read already
+	request.Header, err = a.client.header(r.Header)
+	return request, err
+}
+
+// send sends a request, and follows where the answer leads. Most lead nowhere: for those it does
+// without a http.Client, which copies the headers of each request.
+func (c *Client) send(r *http.Request) (*http.Response, error) {
+	response, err := c.transport.RoundTrip(r)
+	if err != nil || c.o.Redirects == 0 || !redirects(response) {
+		return response, err
+	}
+	follower := http.Client{CheckRedirect: c.redirect, Transport: &answered{transport: c.transport, first: response}}
+	return follower.Do(r)
+}
+
+// redirects reports whether an answer leads to another address.
+func redirects(r *http.Response) bool {
+	const kind = 100
+	return r.StatusCode/kind == http.StatusMultipleChoices/kind && r.Header.Get("Location") != ""
+}
+
+// answered is a transport that has the answer to its first request already.
+type answered struct {
+	transport
+	first *http.Response
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *answered) RoundTrip(r *http.Request) (*http.Response, error) {
+	if response := a.first; response != nil {
+		a.first = nil
+		return response, nil
+	}
+	return a.transport.RoundTrip(r)
 }
 
 func (c *Client) bounds(r Request) bounds {
@@ -228,11 +313,10 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	const kind = 100
-	to := response.Header.Get("Location")
-	if to == "" || response.StatusCode/kind != http.StatusMultipleChoices/kind {
+	if !redirects(response) {
 		return response, nil
 	}
+	to := response.Header.Get("Location")
 	if _, err = r.URL.Parse(to); err == nil {
 		return response, nil
 	}
@@ -252,7 +336,7 @@ func (c *Client) redirect(next *http.Request, via []*http.Request) error {
 	if len(via) > c.o.Redirects {
 		return refuse(FetchFailed, "the host redirects more than %d times", c.o.Redirects)
 	}
-	if _, err := c.policy.parse(next.URL.String(), c.o.HTTPSOnly); err != nil {
+	if _, err := c.policy.parse(next.URL.String(), c.o.HTTPSOnly, nil); err != nil {
 		var e *Error
 		if !errors.As(err, &e) {
 			return err

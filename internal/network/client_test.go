@@ -81,7 +81,7 @@ func TestCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "POST " + strings.TrimPrefix(server.URL, "http://") + ` /a?b=c hello "ql" [Accept-Encoding Authorization Content-Length User-Agent X-Key]`
-	if a.Status != http.StatusTeapot || string(a.Body) != want || a.Header["X-Reply"][0] != "yes" || a.URL != server.URL+"/a?b=c" {
+	if a.Status != http.StatusTeapot || string(a.Body) != want || a.Header["X-Reply"][0] != "yes" || a.URL.String() != server.URL+"/a?b=c" {
 		t.Errorf("got %d, %s, %v, %s", a.Status, a.Body, a.Header, a.URL)
 	}
 }
@@ -245,7 +245,7 @@ func TestRedirects(t *testing.T) {
 		"sub.a.example" + port(server) + "/3 |||",
 		"a.example" + port(server) + "/4 |||",
 	}
-	if !slices.Equal(seen, want) || a.URL != at("a.example")+"/4" {
+	if !slices.Equal(seen, want) || a.URL.String() != at("a.example")+"/4" {
 		t.Errorf("got %q at %s", seen, a.URL)
 	}
 
@@ -514,5 +514,63 @@ func TestEndedContext(t *testing.T) {
 	})
 	if _, err := network.NewClient(here, network.ForFetches()).Do(ctx, network.Request{URL: server.URL}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestCaller: of calls that share a timer each has its own time, and one that took too long does not end the
+// next.
+func TestCaller(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/silent" {
+			<-r.Context().Done()
+		}
+		fmt.Fprint(w, r.URL.Path)
+	}))
+	t.Cleanup(server.Close)
+	c := network.NewClient(here, network.ForFetches())
+	t.Cleanup(c.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	caller := network.NewCaller(ctx)
+	defer caller.Close()
+	call := func(path string, total time.Duration) (network.Answer, error) {
+		t.Helper()
+		a, err := c.Prepare(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return caller.Do(a, network.Request{Total: total})
+	}
+	for range 3 {
+		for range 2 {
+			if a, err := call("/a", time.Minute); err != nil || string(a.Body) != "/a" {
+				t.Errorf("got %s, %v", a.Body, err)
+			}
+		}
+		var e *network.Error
+		if _, err := call("/silent", 20*time.Millisecond); !errors.As(err, &e) || e.Message != "the host took too long to answer" {
+			t.Errorf("silence: %v", err)
+		}
+	}
+	cancel()
+	if _, err := call("/a", time.Minute); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// TestKnownHost: what was said of one host does not hold for another, nor for another port of it.
+func TestKnownHost(t *testing.T) {
+	c := network.NewClient(network.Policy{}, network.ForFetches())
+	for range 2 {
+		for address, allowed := range map[string]bool{
+			"https://a.example/x": true, "https://a.example:443/": true, "https://a.example:22/": false, "https://127.0.0.1/": false,
+			"https://b.example/": true, "https://a.example:/": false, "https://user@a.example/": false, "ftp://a.example/": false, "http://localhost/": false,
+		} {
+			if _, err := c.Prepare("https://a.example/"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Prepare(address); (err == nil) != allowed {
+				t.Errorf("%s: %v", address, err)
+			}
+		}
 	}
 }

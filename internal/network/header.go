@@ -10,13 +10,16 @@ import (
 // the client's to set.
 var own = []string{
 	"Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Te", "Trailer",
-	"Transfer-Encoding", "Upgrade", "User-Agent",
+	"Transfer-Encoding", "Upgrade", userAgent,
 }
 
 // header returns the headers of a call: those asked for, without those that are
 // not the caller's business.
 func (c *Client) header(asked map[string][]string) (http.Header, error) {
-	h := http.Header{}
+	if len(asked) == 0 {
+		return c.plain, nil
+	}
+	h := make(http.Header, len(asked)+2)
 	for name, values := range asked {
 		if !isToken(name) {
 			return nil, refuse(InvalidRequest, "%s is no name of a header", shown(name))
@@ -32,7 +35,7 @@ func (c *Client) header(asked map[string][]string) (http.Header, error) {
 			h.Add(name, v)
 		}
 	}
-	h.Set("User-Agent", c.o.UserAgent)
+	h[userAgent] = c.agent
 	return h, nil
 }
 

@@ -19,8 +19,9 @@ const maxURL = 2048
 var localNames = []string{"local", "internal", "localdomain", "home.arpa", "intranet", "lan", "corp"}
 
 // parse reads a URL and finds what can be said against it before its name is
-// resolved. What follows of it at the time of the call is for the dialer.
-func (p *Policy) parse(text string, httpsOnly bool) (*url.URL, error) {
+// resolved. What follows of it at the time of the call is for the dialer. Nothing is said against the
+// host, with its port, that is known; nil for none.
+func (p *Policy) parse(text string, httpsOnly bool, known *string) (*url.URL, error) {
 	if err := checkText(text); err != nil {
 		return nil, err
 	}
@@ -37,11 +38,13 @@ func (p *Policy) parse(text string, httpsOnly bool) (*url.URL, error) {
 	if u.Opaque != "" || u.Host == "" {
 		return nil, refuse(InvalidURL, "%s names no host: a URL looks like https://example.com/path", shown(text))
 	}
-	if err := p.checkHost(u); err != nil {
-		return nil, err
-	}
-	if err := p.checkPort(u); err != nil {
-		return nil, err
+	if known == nil || u.Host != *known {
+		if err := p.checkHost(u); err != nil {
+			return nil, err
+		}
+		if err := p.checkPort(u); err != nil {
+			return nil, err
+		}
 	}
 	u.Fragment, u.RawFragment = "", "" // never sent
 	return u, nil

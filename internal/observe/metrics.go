@@ -22,6 +22,8 @@ func (o *Observer) ofNode() []telemetry.Metric {
 		admission     = "ql_admission_total"
 		admissionHelp = "Calls that asked to run a script, by what became of them; waited counts beside the others."
 		programs      = "ql_programs_total"
+		draws         = "ql_rate_draws_total"
+		drawsHelp     = "Times that calls were drawn in advance from a rate of all nodes. While that fails, each node counts for itself."
 		programsHelp  = "Scripts to be run, by whether they were found compiled."
 	)
 	gate := func(read func(admit.GateStats) uint64) func() float64 {
@@ -38,6 +40,10 @@ func (o *Observer) ofNode() []telemetry.Metric {
 		outcome("cancelled", func(s admit.GateStats) uint64 { return s.Cancelled }),
 		{Name: admission, Help: admissionHelp, Label: "outcome", LabelValue: "rate_limited", Counter: true,
 			Read: func() float64 { return float64(p.Limiter.Stats().Refused) }},
+		{Name: draws, Help: drawsHelp, Label: "outcome", LabelValue: "drawn", Counter: true,
+			Read: func() float64 { s := p.Limiter.Stats(); return float64(s.Draws - s.DrawFailures) }},
+		{Name: draws, Help: drawsHelp, Label: "outcome", LabelValue: "failed", Counter: true,
+			Read: func() float64 { return float64(p.Limiter.Stats().DrawFailures) }},
 		{Name: "ql_scripts_running", Help: "Scripts that run now.",
 			Read: func() float64 { return float64(p.Gate.Stats().Inside) }},
 		{Name: "ql_scripts_computing", Help: "Of those, the ones that compute; the others wait for something, or for their turn.",
@@ -139,6 +145,16 @@ func (o *Observer) ofJobs() []telemetry.Metric {
 		outcome("released", func(s worker.Stats) uint64 { return s.Released }),
 		{Name: "ql_job_crashes_total", Help: "Jobs that were taken up after attempts that ended with their process.", Counter: true,
 			Read: func() float64 { return float64(p.Worker.Stats().Crashes) }},
+
+		{Name: "ql_members", Help: "Nodes of the service that are members.", Read: o.members.value},
+		{Name: "ql_members_versions", Help: "How many versions of the program they run.", Read: o.versions.value},
+		{Name: "ql_members_changes_behind", Help: "How many changes of accounts the member has not seen that is furthest behind.", Read: o.behind.value},
+		{Name: "ql_member_valid", Help: "1 where this node may answer from memory and run jobs, 0 where its membership was not renewed in time.",
+			Read: func() float64 { return oneIf(p.Worker.Stats().Valid) }},
+		{Name: "ql_members_buried_total", Help: "Nodes that this one took for dead, and whose jobs were taken over.", Counter: true,
+			Read: func() float64 { return float64(p.Worker.Stats().Buried) }},
+		{Name: "ql_member_lost_total", Help: "How often this node was taken for dead by others, and joined again.", Counter: true,
+			Read: func() float64 { return float64(p.Worker.Stats().Lost) }},
 
 		{Name: "ql_schedule_lag_seconds", Help: "How late the tick of a schedule is that is due longest and not settled; 0 where none is.",
 			Read: func() float64 { return p.Schedules.Lag().Seconds() }},

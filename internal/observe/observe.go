@@ -50,6 +50,7 @@ type Observer struct {
 	webhooks, webhookLag               sample
 	mails, mailLag                     sample
 	diskFree, diskSize, diskRequired   sample
+	members, versions, behind          sample
 }
 
 // New returns an observer that has counted nothing yet.
@@ -70,7 +71,7 @@ func (s *sample) value() float64 { return math.Float64frombits(s.bits.Load()) }
 // that whoever reads metrics makes no work by it. What could not be counted is no number: an
 // old one would be taken for true.
 func (o *Observer) Observe(ctx context.Context, now time.Time) error {
-	return errors.Join(o.countJobs(ctx, now), o.countWebhooks(ctx, now), o.countMails(ctx, now), o.measureDisk())
+	return errors.Join(o.countJobs(ctx, now), o.countWebhooks(ctx, now), o.countMails(ctx, now), o.countMembers(ctx), o.measureDisk())
 }
 
 func (o *Observer) countJobs(ctx context.Context, now time.Time) error {
@@ -85,6 +86,21 @@ func (o *Observer) countJobs(ctx context.Context, now time.Time) error {
 func (o *Observer) countMails(ctx context.Context, now time.Time) error {
 	c, err := o.p.Store.Mails.Count(ctx, now, mostCounted)
 	setAll(err, map[*sample]float64{&o.mails: float64(c.Pending), &o.mailLag: secondsSince(c.OldestDue, now)})
+	return err
+}
+
+func (o *Observer) countMembers(ctx context.Context) error {
+	list, err := o.p.Store.Members.List(ctx)
+	last := int64(0)
+	if err == nil {
+		last, err = o.p.Store.Members.LastChange(ctx)
+	}
+	versions, behind := map[string]bool{}, int64(0)
+	for _, one := range list {
+		versions[one.Version] = true
+		behind = max(behind, last-one.Seen)
+	}
+	setAll(err, map[*sample]float64{&o.members: float64(len(list)), &o.versions: float64(len(versions)), &o.behind: float64(behind)})
 	return err
 }
 

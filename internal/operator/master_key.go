@@ -40,13 +40,13 @@ func RotateMasterKey(ctx context.Context, s config.Settings) (r KeyRotation, err
 	}
 	// Owned: a server would go on to seal under the key that it has read. It also stores what
 	// stands in the intake, where requests are sealed too.
-	opened, err := backend.Open(ctx, backend.Options{Data: s.Data, Database: s.Database, Own: true, Actor: audit.Actor{By: audit.ByOperator}})
+	opened, err := backend.Open(ctx, backend.Options{Data: s.Data, Database: s.Database, Direct: s.DatabaseDirect, Own: true, Actor: audit.Actor{By: audit.ByOperator}})
 	if err != nil {
 		return r, err
 	}
 	all := opened.Aggregate()
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	if !opened.HasDatabases() {
+	if !opened.IsFirst() {
 		return r, fault.New(fault.NotAvailable, "the master key is rotated where the first node has its data folder: name that by --data")
 	}
 	if lease, several := backend.Lease(s.Database); several {
@@ -78,7 +78,13 @@ func RotateMasterKey(ctx context.Context, s config.Settings) (r KeyRotation, err
 	if err != nil {
 		return r, err
 	}
-	if r.Waiting, r.Unread, err = countReceipts(ctx, all, s.Data); err != nil || r.Waiting > 0 || len(r.Unread) > 0 {
+	if s.Database != "" {
+		// Which of them have receipts only who has the databases could tell.
+		r.Waiting, err = all.Databases.CountUsers(ctx)
+	} else {
+		r.Waiting, r.Unread, err = countReceipts(ctx, all, s.Data)
+	}
+	if err != nil || r.Waiting > 0 || len(r.Unread) > 0 {
 		return r, err
 	}
 	if err := rotation.Finish(ctx); err != nil {

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"slices"
 
 	"ql/internal/fault"
 	"ql/internal/job"
@@ -13,9 +14,12 @@ import (
 type Node struct {
 	ID      int64
 	Version string
-	Lives   bool // it was seen to renew
-	Behind  bool // it has not seen the last change yet
-	Jobs    int  // that are under way or queued there, up to MostJobs
+	Lives   bool   // it was seen to renew
+	Behind  bool   // it has not seen the last change yet
+	Jobs    int    // that are under way or queued there, up to MostJobs
+	Homes   int    // accounts whose databases it has
+	Address string // where other nodes reach it, "" for nowhere
+	Duties  []string
 }
 
 // MostJobs is how many jobs of a node are counted.
@@ -36,11 +40,25 @@ func (o *Operator) Nodes(ctx context.Context) (list []Node, err error) {
 	if err != nil {
 		return nil, err
 	}
+	duties, err := o.store.Duties.ListDuties(ctx)
+	if err != nil {
+		return nil, err
+	}
+	homes, err := o.store.Shipped.Homes(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, one := range seen {
-		n := Node{ID: one.ID, Version: one.Version, Lives: one.Lives, Behind: one.Seen < last}
+		n := Node{ID: one.ID, Version: one.Version, Lives: one.Lives, Behind: one.Seen < last, Homes: homes[one.Incarnation], Address: one.Address}
 		if n.Jobs, err = o.countHeld(ctx, one.Incarnation); err != nil {
 			return nil, err
 		}
+		for duty, incarnation := range duties {
+			if incarnation == one.Incarnation {
+				n.Duties = append(n.Duties, duty)
+			}
+		}
+		slices.Sort(n.Duties)
 		list = append(list, n)
 	}
 	return list, nil

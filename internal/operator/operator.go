@@ -46,7 +46,7 @@ func Open(ctx context.Context, s config.Settings, create bool) (*Operator, error
 	if err := prepareFolder(s.Data, create); err != nil {
 		return nil, err
 	}
-	opened, err := backend.Open(ctx, backend.Options{Data: s.Data, Database: s.Database, Create: create, Actor: audit.Actor{By: audit.ByOperator}})
+	opened, err := backend.Open(ctx, backend.Options{Data: s.Data, Database: s.Database, Direct: s.DatabaseDirect, Create: create, Actor: audit.Actor{By: audit.ByOperator}})
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +87,8 @@ func (o *Operator) DeleteAccount(ctx context.Context, name string) error {
 	if err := o.Accounts.MarkDeleted(ctx, a.Username); err != nil {
 		return err
 	}
-	if !o.opened.HasDatabases() {
-		return nil // the node that has the account's databases does the rest
+	if o.settings.Database != "" {
+		return nil // a server does the rest: databases are removed by who has them
 	}
 	if err := o.pool(nil).RemoveFolder(a.ID); err != nil {
 		return fmt.Errorf("the account is disabled, and its folder is not removed: %w", err)

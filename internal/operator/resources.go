@@ -8,17 +8,26 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/account/usage"
+	"ql/internal/fault"
 	"ql/internal/resource"
 	"ql/internal/resource/databases"
+	"ql/internal/resource/databases/ship"
 	"ql/internal/resource/files"
 	"ql/internal/resource/shares"
 	"ql/internal/store/blob"
 	"ql/internal/store/sqlite"
 )
 
+// errShipped is the error of commands that would open databases which servers have, each those of some accounts.
+var errShipped = fault.New(fault.NotAvailable, "where the store is in a database, a server has the databases of an account, and no command opens them: use its dashboard, or /v1/databases")
+
 // pool opens files and databases of accounts; trees may be nil where no files are opened.
 func (o *Operator) pool(trees *files.Trees) *resource.Pool {
-	return resource.New(resource.Options{Folder: filepath.Join(o.data, sqlite.AccountFolder), Usage: o.store.Files, Trees: trees})
+	all := resource.Options{Folder: filepath.Join(o.data, sqlite.AccountFolder), Usage: o.store.Files, Trees: trees}
+	if o.settings.Database != "" { // what databases hold is known, and no more
+		all.Ship = &ship.Options{Changes: o.store.Shipped}
+	}
+	return resource.New(all)
 }
 
 // Files does something with the files of an account. A server may run beside
@@ -33,7 +42,7 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	blobs, err := blob.OpenShared(ctx, o.data, o.settings.Blobs, o.opened.Bucket, o.opened.HasDatabases())
+	blobs, err := blob.OpenShared(ctx, o.data, o.settings.Blobs, o.opened.Bucket, o.opened.IsFirst())
 	if err != nil {
 		return err
 	}
@@ -53,8 +62,8 @@ func (o *Operator) Databases(ctx context.Context, name string) (*databases.Datab
 	if err != nil {
 		return nil, err
 	}
-	if !o.opened.HasDatabases() {
-		return nil, resource.ErrDatabasesElsewhere
+	if o.settings.Database != "" {
+		return nil, errShipped
 	}
 	return o.pool(nil).Databases(a.ID, a.Limits(o.settings.Limits)), nil
 }

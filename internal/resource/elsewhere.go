@@ -2,50 +2,86 @@ package resource
 
 import (
 	"context"
+	"errors"
+	"time"
 
-	"ql/internal/engine"
+	"ql/internal/account"
 	"ql/internal/fault"
-	"ql/lang/value"
+	"ql/internal/member"
+	"ql/internal/resource/databases/ship"
 )
 
-// elsewhere are the databases of an account that are at another node: nothing is done to them here, and nothing is
-// begun that would look like them.
-type elsewhere struct{}
+// errElsewhere is the error of who reaches for databases of an account that another node has, which cannot be asked.
+var errElsewhere = fault.New(fault.NotAvailable, "another node has the databases of this account at the moment: call that one, or start a job, which runs there")
 
-var _ engine.Databases = elsewhere{}
+// Elsewhere returns what says that another node has the databases of an account: an error then. Otherwise this one
+// has them for as long as they are used, and a while longer. It is nil where there is one node.
+func (p *Pool) Elsewhere() func(context.Context, account.ID) error {
+	if p.shipper == nil {
+		return nil
+	}
+	return p.ClaimDatabases
+}
 
-const databasesElsewhere = "the databases of accounts are at the first node of this service: call that one, or start a job, which runs there"
+// ClaimDatabases has this node have the databases of an account; an error says that another one has them.
+func (p *Pool) ClaimDatabases(ctx context.Context, id account.ID) error {
+	if p.shipper == nil {
+		return nil
+	}
+	h := p.acquire(id)
+	defer p.release(h)
+	var elsewhere *ship.ElsewhereError
+	if errors.As(h.origin.Claim(ctx), &elsewhere) {
+		return errElsewhere.WithCause(elsewhere)
+	}
+	return nil // any other error meets who uses them
+}
 
-// ErrDatabasesElsewhere is the error of who reaches for databases at another node than where they are.
-var ErrDatabasesElsewhere = fault.New(fault.NotAvailable, databasesElsewhere)
+// ShipAs says which member ships databases, before any are used.
+func (p *Pool) ShipAs(m func() (member.Member, error)) {
+	if p.shipper != nil {
+		p.shipper.SetMember(m)
+	}
+}
 
-// NoDatabases is the error of who reaches for databases where they are at another node; nil where they are here.
-func (p *Pool) NoDatabases() error {
-	if p.o.NoDatabases {
-		return ErrDatabasesElsewhere
+const (
+	// homeIdle is how long a node keeps the databases of an account that nobody uses: then another one may
+	// have them.
+	homeIdle  = 10 * time.Second
+	homeSweep = 2 * time.Second
+	// leaveTime is how long it may take to let others have them.
+	leaveTime = 2 * time.Second
+)
+
+// leaveHomes lets others have the databases of accounts that nobody has used for a while, until the context ends.
+func (p *Pool) leaveHomes(ctx context.Context) {
+	ticker := time.NewTicker(homeSweep)
+	defer ticker.Stop()
+	for {
+		select {
+		case now := <-ticker.C:
+			// One at a time: who wants those of an account waits for nobody else's, however long the store takes.
+			for h := p.takeIdle(now.Add(-homeIdle)); h != nil; h = p.takeIdle(now.Add(-homeIdle)) {
+				p.closeHandle(h)
+				if ctx.Err() != nil {
+					return
+				}
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// takeIdle takes out one that nobody has used since a moment; nil where there is none.
+func (p *Pool) takeIdle(since time.Time) *handle {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, h := range p.handles {
+		if h.users == 0 && h.used.Before(since) {
+			p.takeOut(h)
+			return h
+		}
 	}
 	return nil
 }
-
-func notHere() error { return value.Errorf("not_available", databasesElsewhere) }
-
-// Query implements engine.Databases.
-func (elsewhere) Query(context.Context, string, engine.Query) (value.Value, error) {
-	return value.Null, notHere()
-}
-
-// Import implements engine.Databases.
-func (elsewhere) Import(context.Context, string, engine.Import) (value.Value, error) {
-	return value.Null, notHere()
-}
-
-// Begin implements engine.Databases.
-func (elsewhere) Begin(context.Context, string) (engine.Tx, error) { return nil, notHere() }
-
-// Receipts implements engine.Databases.
-func (elsewhere) Receipts(context.Context, string, [16]byte, int64) ([]engine.StoredReceipt, error) {
-	return nil, notHere()
-}
-
-// DeleteReceipts implements engine.Databases.
-func (elsewhere) DeleteReceipts(context.Context, string, [16]byte, int64) error { return notHere() }

@@ -2,7 +2,6 @@ package resource
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"ql/internal/guard"
 	"ql/internal/network"
 	"ql/internal/resource/fetch"
-	"ql/lang/value"
 )
 
 // Fetcher makes what FETCH reaches.
@@ -102,15 +100,7 @@ type egress struct {
 }
 
 // Reserve implements fetch.Allowance.
-func (e egress) Reserve(ctx context.Context, bytes int64) (giveBack func(int64), err error) {
-	unsent, err := e.tally.Send(ctx, e.id, bytes, e.most)
-	var over *usage.Exceeded
-	if errors.As(err, &over) {
-		return nil, value.Errorf("quota_exceeded", "%s", over.Error()).AtLimit(over.What, over.Most)
-	}
-	if err != nil {
-		return nil, err
-	}
-	// Where the store is away, a little too much is counted.
-	return func(bytes int64) { _ = unsent(context.WithoutCancel(ctx), bytes) }, nil
+func (e egress) Reserve(ctx context.Context, bytes int64, more bool) (giveBack func(int64), err error) {
+	unsent, err := e.tally.Send(ctx, e.id, bytes, e.most, more)
+	return unsent, usedUp(err)
 }

@@ -25,6 +25,8 @@ type Inventory struct {
 	Log    *slog.Logger
 	// AcceptDamage lets a service start without the folder of all databases.
 	AcceptDamage bool
+	// Elsewhere says that databases last elsewhere, and their files are copies: none is missed.
+	Elsewhere bool
 }
 
 // InventoryStore stores which databases there are.
@@ -39,6 +41,9 @@ const maxNamed = 20
 // Check logs which databases were there and are no more. It fails without the folder of
 // all, which may just not be mounted: scripts would begin with empty ones.
 func (i Inventory) Check(ctx context.Context) error {
+	if i.Elsewhere {
+		return nil
+	}
 	known, err := i.Store.ListDatabases(ctx)
 	if err != nil {
 		return err
@@ -70,6 +75,9 @@ func (i Inventory) Check(ctx context.Context) error {
 
 // Update stores which databases there are.
 func (i Inventory) Update(ctx context.Context, _ time.Time) error {
+	if i.Elsewhere {
+		return nil
+	}
 	found, err := findDatabases(filepath.Join(i.Data, i.Folder))
 	if err != nil {
 		return err
@@ -87,11 +95,17 @@ func findDatabases(accounts string) (map[account.ID][]string, error) {
 	}
 	for _, file := range files {
 		folder, name := path.Split(file)
-		id, err := strconv.ParseInt(path.Base(path.Dir(path.Clean(folder))), 10, 64)
-		if err != nil { // none of ours
+		id, ok := parseAccountFolder(path.Base(path.Dir(path.Clean(folder))))
+		if !ok { // none of ours
 			continue
 		}
-		found[account.ID(id)] = append(found[account.ID(id)], strings.TrimSuffix(name, ".db"))
+		found[id] = append(found[id], strings.TrimSuffix(name, ".db"))
 	}
 	return found, nil
+}
+
+// parseAccountFolder returns the account whose folder has a name.
+func parseAccountFolder(name string) (id account.ID, ok bool) {
+	n, err := strconv.ParseInt(name, 10, 64)
+	return account.ID(n), err == nil
 }

@@ -101,12 +101,15 @@ func (m machineMonth) CountTime(ctx context.Context, took time.Duration) {
 
 // Send implements machines.Allowance.
 func (m machineMonth) Send(ctx context.Context, bytes int64) error {
-	_, err := m.tally.Send(ctx, m.id, bytes, m.egress)
+	_, err := m.tally.Send(ctx, m.id, bytes, m.egress, false)
 	return usedUp(err)
 }
 
 // usedUp makes the error of a month that is used up one of the script.
 func usedUp(err error) error {
+	if err == nil {
+		return nil
+	}
 	var over *usage.Exceeded
 	if errors.As(err, &over) {
 		return value.Errorf("quota_exceeded", "%s", over.Error()).AtLimit(over.What, over.Most)

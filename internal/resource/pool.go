@@ -8,10 +8,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/account/usage"
@@ -38,8 +41,6 @@ type Options struct {
 	Guard *guard.Guard
 	// Reclaims says that this process is the one that removes dead content.
 	Reclaims bool
-	// NoDatabases says that the databases of accounts are at another node.
-	NoDatabases bool
 
 	Dev bool // the node is one person's own
 	// Mount is a real folder among the files of the development account; nil for none.
@@ -60,7 +61,8 @@ type Pool struct {
 
 	mu      sync.Mutex
 	handles map[account.ID]*handle
-	clock   int64 // grows with each use
+	closing map[account.ID]chan struct{} // of those that are being closed; closed when they are
+	clock   int64                        // grows with each use
 
 	shipper *ship.Shipper // nil where databases last in files
 	stop    func()        // what the shipper does
@@ -68,18 +70,25 @@ type Pool struct {
 
 // New returns a pool that has nothing open yet.
 func New(o Options) *Pool {
-	p := &Pool{o: o, handles: map[account.ID]*handle{}, stop: func() {}}
+	p := &Pool{o: o, handles: map[account.ID]*handle{}, closing: map[account.ID]chan struct{}{}, stop: func() {}}
 	if o.Ship != nil {
 		p.shipper = ship.New(*o.Ship)
 		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan struct{})
-		o.Guard.Go("merging of databases", func() {
-			defer close(done)
-			o.Guard.Loop(ctx, "merging of databases", p.shipper.Run)
-		})
+		var loops sync.WaitGroup
+		if o.Guard == nil { // a command, which ships nothing
+			cancel()
+			return p
+		}
+		for name, loop := range map[string]func(context.Context){"merging of databases": p.shipper.Run, "homes of databases": p.leaveHomes} {
+			loops.Add(1)
+			o.Guard.Go(name, func() {
+				defer loops.Done()
+				o.Guard.Loop(ctx, name, loop)
+			})
+		}
 		p.stop = func() {
 			cancel()
-			<-done
+			loops.Wait()
 		}
 	}
 	return p
@@ -95,6 +104,7 @@ type handle struct {
 	commands  machines.Usage
 	users     int
 	lastUse   int64
+	used      time.Time // when it was released last
 }
 
 const (
@@ -111,7 +121,7 @@ func (p *Pool) Open(_ context.Context, a account.Account, l account.Limits, sess
 	files := p.files(h, a, l)
 	return engine.Resources{
 		Files:     files,
-		Databases: p.databases(h),
+		Databases: h.databases,
 		Sessions:  p.o.Sessions.For(a.ID, session).WithBounds(sessions.Bounds{Bytes: l.SessionBytes, Keys: l.SessionKeys, Sessions: l.Sessions}),
 		Secrets:   secrets{p.o.Accounts, a.ID},
 		Shares:    p.o.Shares.For(a.ID, p.shareLimits(a, l)),
@@ -121,14 +131,6 @@ func (p *Pool) Open(_ context.Context, a account.Account, l account.Limits, sess
 		Quota:     func(ctx context.Context) (value.Value, error) { return p.quota(ctx, h, q) },
 		Release:   func() { p.release(h) },
 	}, nil
-}
-
-// databases are what the scripts of an account have for databases.
-func (p *Pool) databases(h *handle) engine.Databases {
-	if p.o.NoDatabases {
-		return elsewhere{}
-	}
-	return h.databases
 }
 
 // Tree returns an account's files. Release lets go of them.
@@ -194,6 +196,12 @@ func (p *Pool) Databases(id account.ID, l account.Limits) *databases.Databases {
 func (p *Pool) acquire(id account.ID) *handle {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for p.closing[id] != nil {
+		closed := p.closing[id]
+		p.mu.Unlock()
+		<-closed
+		p.mu.Lock()
+	}
 	h := p.handles[id]
 	if h == nil {
 		h = p.newHandle(id)
@@ -236,19 +244,49 @@ func (p *Pool) release(h *handle) {
 func (p *Pool) releaseUnused(h *handle) {
 	p.mu.Lock()
 	h.users--
+	h.used = time.Now()
 	evicted := p.evict()
 	p.mu.Unlock()
 	if evicted != nil {
-		// The files are sound whether or not closing them succeeds.
-		_ = evicted.close()
+		p.closeHandle(evicted)
+	}
+}
+
+// closeHandle closes what was taken out. Nobody opens the copies of shipped databases meanwhile: they are used by one at
+// a time.
+func (p *Pool) closeHandle(h *handle) {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+	defer cancel()
+	// The files are sound whether or not closing them succeeds, and a home that was not left is this node's still.
+	_ = p.closeWithin(ctx, h)
+}
+
+// closeWithin is closeHandle, as long as the context has it.
+func (p *Pool) closeWithin(ctx context.Context, h *handle) error {
+	defer func() { // also after a panic, or the account would wait forever
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if closed := p.closing[h.account]; closed != nil {
+			delete(p.closing, h.account)
+			close(closed)
+		}
+	}()
+	return h.close(ctx)
+}
+
+// takeOut takes out a handle that is to be closed. p.mu is held.
+func (p *Pool) takeOut(h *handle) {
+	delete(p.handles, h.account)
+	if h.origin != nil {
+		p.closing[h.account] = make(chan struct{})
 	}
 }
 
 // close closes the databases, which another node may have from then on.
-func (h *handle) close() error {
+func (h *handle) close(ctx context.Context) error {
 	err := h.databases.Close()
 	if h.origin != nil {
-		err = errors.Join(err, h.origin.Leave(context.Background()))
+		err = errors.Join(err, h.origin.Leave(ctx))
 	}
 	return err
 }
@@ -265,7 +303,7 @@ func (p *Pool) evict() *handle {
 		}
 	}
 	if oldest != nil {
-		delete(p.handles, oldest.account)
+		p.takeOut(oldest)
 	}
 	return oldest
 }
@@ -288,7 +326,12 @@ func (p *Pool) DeleteReceipts(ctx context.Context, id account.ID, ended func(con
 	}
 	h := p.acquire(id)
 	defer p.releaseUnused(h)
-	return h.databases.SweepReceipts(ctx, ended)
+	err := h.databases.SweepReceipts(ctx, ended)
+	var elsewhere *ship.ElsewhereError
+	if errors.As(err, &elsewhere) {
+		return nil // who has them does it
+	}
+	return err
 }
 
 // Close closes all databases, and what machines have open. Databases in use are closed when their
@@ -296,12 +339,18 @@ func (p *Pool) DeleteReceipts(ctx context.Context, id account.ID, ended func(con
 func (p *Pool) Close() error {
 	p.stop()
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	var err error
-	for _, h := range p.handles {
-		err = errors.Join(err, h.close())
+	open := slices.Collect(maps.Values(p.handles))
+	for _, h := range open {
+		p.takeOut(h)
 	}
-	clear(p.handles)
+	p.mu.Unlock()
+	// All of them together have the time of one: where the store does not answer, that is so for each.
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+	defer cancel()
+	var err error
+	for _, h := range open {
+		err = errors.Join(err, p.closeWithin(ctx, h))
+	}
 	if p.o.Machines != nil {
 		err = errors.Join(err, p.o.Machines.Close())
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ql/internal/auth"
+	"ql/internal/forward"
 	"ql/internal/service"
 	"ql/internal/wire"
 )
@@ -59,7 +60,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 	}
 	header := w.Header()
 	r.encodeError = route.EncodeError
-	reply, err := h.run(header, r, route)
+	reply, err := h.runAnywhere(header, r, route)
 	if err != nil {
 		clear(header)
 		refusal := service.Refused(err)
@@ -73,6 +74,13 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 		if refusal.Allow != nil {
 			header.Set("Allow", strings.Join(refusal.Allow, ", "))
 		}
+	}
+	if r.isForwarded {
+		_, moved := isElsewhere(err)
+		if moved {
+			reply.Status = http.StatusMisdirectedRequest
+		}
+		forward.SetMoved(header, moved)
 	}
 	if reply.RetryAfter > 0 {
 		header.Set("Retry-After", wire.RetryAfter(reply.RetryAfter))

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"sync"
 	"time"
 
 	"ql/internal/admit"
@@ -36,6 +38,9 @@ func (r *Request) DecodeLimits(body []byte, l wire.Limits) wire.Limits {
 
 // RawBody is Body of whatever type, without what is made of it.
 func (r *Request) RawBody(most int) ([]byte, error) {
+	if r.whole != nil { // the call is looked at once more
+		return r.whole, nil
+	}
 	if r.ContentLength > int64(most) {
 		return nil, tooLarge(most)
 	}
@@ -54,6 +59,9 @@ func (r *Request) RawBody(most int) ([]byte, error) {
 	}
 	// The time to send a request ends with the request.
 	_ = r.control.SetReadDeadline(time.Time{})
+	if r.keepsBody {
+		r.whole = body
+	}
 	return body, nil
 }
 
@@ -93,6 +101,30 @@ type pacedReader struct {
 	began time.Time     // when the bytes began to count
 	got   int64         // since then
 	until time.Time     // when all must be there
+
+	mu          sync.Mutex
+	stopped     bool // nobody is to read it any more
+	interrupted bool // by which a read ended
+}
+
+var errStopped = errors.New("this is read no more")
+
+// setDeadline says until when the next bytes must come; an error that nobody is to wait for them.
+func (in *pacedReader) setDeadline(t time.Time) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.stopped {
+		return errStopped
+	}
+	// What cannot set a deadline, as in tests without a connection, has none.
+	_ = in.r.control.SetReadDeadline(t)
+	return nil
+}
+
+func (in *pacedReader) isStopped() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.stopped
 }
 
 // Read implements io.Reader.
@@ -103,14 +135,19 @@ func (in *pacedReader) Read(p []byte) (int, error) {
 		if end.After(in.until) {
 			end = in.until
 		}
-		// What cannot set a deadline, as in tests without a connection, has none.
-		_ = in.r.control.SetReadDeadline(end)
+		if err := in.setDeadline(end); err != nil {
+			return 0, err
+		}
+	} else if in.isStopped() {
+		return 0, errStopped
 	}
 	n, err := in.from.Read(p)
 	in.got += int64(n)
 	switch {
 	case errors.Is(err, io.EOF):
-		_ = in.r.control.SetReadDeadline(time.Time{})
+		_ = in.setDeadline(time.Time{})
+	case err != nil && in.isStopped():
+		in.interrupted = errors.Is(err, os.ErrDeadlineExceeded)
 	case err != nil && !isTooLarge(err):
 		err = fault.Invalid("body", "could not be read to its end: it was cut off, or came too slowly").WithCause(err)
 	}

@@ -37,6 +37,9 @@ func (s *countedBody) Read(p []byte) (int, error) {
 // refuse it without closing the connection; a client that waits for 100 Continue has
 // sent none.
 func (r *Request) hasUnreadBody() bool {
+	if r.sent != nil && !r.sent.isClosed() { // it is being read
+		return r.ProtoMajor == 1
+	}
 	if r.ProtoMajor != 1 || r.ContentLength == 0 || r.body.ended || r.body.read == 0 && r.Header.Get("Expect") != "" {
 		return false
 	}

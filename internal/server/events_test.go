@@ -213,9 +213,14 @@ func (h *host) Fetch(ctx context.Context, _ engine.Request) (engine.Reply, error
 	}
 }
 
-// Begin implements engine.Network.
-func (h *host) Begin(ctx context.Context, r engine.Request, done func(engine.Reply, error)) {
-	go func() { done(h.Fetch(ctx, r)) }()
+// Serve implements engine.Network.
+func (h *host) Serve(ctx context.Context, calls <-chan engine.Request, done func(engine.Request, engine.Reply, error)) {
+	go func() {
+		for r := range calls {
+			reply, err := h.Fetch(ctx, r)
+			done(r, reply, err)
+		}
+	}()
 }
 
 func (h *host) settings() settings {

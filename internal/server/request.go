@@ -8,6 +8,7 @@ import (
 
 	"ql/internal/admit"
 	"ql/internal/auth"
+	"ql/internal/forward"
 	"ql/internal/hostname"
 	"ql/internal/service"
 	"ql/internal/wire"
@@ -28,7 +29,14 @@ type Request struct {
 	writer  http.ResponseWriter
 	control *http.ResponseController
 	body    countedBody
-	began   time.Time
+	// whole is what was read of the body, where keepsBody says that it may have to be sent on.
+	whole     []byte
+	keepsBody bool
+	// sent is the body where it is sent on as it comes; nil elsewhere.
+	sent *sentBody
+	// isForwarded says that another node sent it on.
+	isForwarded bool
+	began       time.Time
 	// bodyTime is how long after that a body which is held in memory must be there.
 	bodyTime time.Duration
 	memory   service.CallMemory
@@ -56,6 +64,9 @@ func (h *Handler) newRequest(w http.ResponseWriter, r *http.Request, began time.
 		https: encrypted || h.o.HTTPS, writer: w, control: http.NewResponseController(w),
 		body: countedBody{ReadCloser: r.Body}, began: began, bodyTime: h.o.BodyTime, gate: h.o.Gate,
 	}
+	_, req.isForwarded = forward.From(r.Context())
+	req.Caller.Counted = req.isForwarded
+	req.keepsBody = h.o.Nodes != nil && !req.isForwarded
 	req.memory.Reservation = h.o.Ledger.Open(admit.NetworkHolder(address))
 	req.Caller.Memory = &req.memory
 	req.keepsToHost = h.o.HostCookies && req.https
@@ -71,6 +82,9 @@ func (h *Handler) newRequest(w http.ResponseWriter, r *http.Request, began time.
 // source returns the address of the caller, and whether it came by https. What
 // a proxy says of those behind it counts only if the proxy is one of ours.
 func (h *Handler) source(r *http.Request) (address netip.Addr, encrypted bool) {
+	if from, ok := forward.From(r.Context()); ok {
+		return from.Addr, from.Encrypted
+	}
 	encrypted = r.TLS != nil
 	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
 		address = peer.Addr().Unmap()

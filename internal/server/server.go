@@ -16,6 +16,7 @@ import (
 	"ql/internal/admit"
 	"ql/internal/auth"
 	"ql/internal/fault"
+	"ql/internal/forward"
 	"ql/internal/guard"
 )
 
@@ -52,6 +53,8 @@ type Options struct {
 	// HTTPS says that callers reach the service by https, whatever reaches this
 	// process.
 	HTTPS bool
+	// Nodes are those that a call can be sent on to; nil where there are none.
+	Nodes *forward.Nodes
 	Log   *slog.Logger // slog.Default() where left out
 	// Guard reports panics; nil reports none.
 	Guard *guard.Guard
@@ -66,6 +69,8 @@ type Handler struct {
 	router *router
 	// drains has a slot for each unread body that is being discarded.
 	drains chan struct{}
+	// forwards are the calls that other nodes answer.
+	forwards *admit.TransferLimiter
 }
 
 // New returns a handler of the routes given and, where they are not alone, of those that every
@@ -80,7 +85,7 @@ func New(o Options) *Handler {
 	if o.BodyTime <= 0 {
 		o.BodyTime = 15 * time.Second
 	}
-	h := &Handler{o: o, drains: make(chan struct{}, mostDrains)}
+	h := &Handler{o: o, drains: make(chan struct{}, mostDrains), forwards: admit.NewTransferLimiter(admit.TransferOptions{Max: mostForwards, Wait: forwardWait, Reason: admit.AccountBusy})}
 	routes := o.Routes
 	if !o.RoutesAlone {
 		routes = slices.Concat(h.healthRoutes(), routes)

@@ -55,6 +55,8 @@ type Caller struct {
 	// Account is the username that the call is meant for, where it says so: the key of another
 	// account then opens nothing.
 	Account string
+	// Counted says that the call was counted against its rates before, here or at another node.
+	Counted bool
 	// Memory is what the call holds until it is answered; nil counts nothing.
 	Memory *CallMemory
 }

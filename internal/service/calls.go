@@ -63,7 +63,7 @@ func (k *calls) Start(ctx context.Context, id string, c engine.ScriptCall, check
 	child, _ := job.ParseID(id)
 	parent := k.x
 	if parent.Spec.Depth >= maxCallDepth {
-		return value.Exceeded("call_depth", maxCallDepth, "scripts may run each other %d deep: run this one from further up", maxCallDepth)
+		return value.Exceeded("call_depth", maxCallDepth, "the script %s is not run: scripts may run each other %d deep, and here that many run already", value.Quote(c.Name), maxCallDepth)
 	}
 	script, err := k.calledScript(ctx, c.Name)
 	if err != nil {
@@ -295,30 +295,36 @@ func (k *calls) ConsumeSignal(ctx context.Context, s *engine.Signal) error {
 	return k.o.Jobs.ConsumeSignal(ctx, k.x.Account.ID, k.x.ID, s.Number)
 }
 
-// awaitCalled waits for a job that a synchronous call waits for, and reports whether it is worth to look
+// awaitCalled waits for a job that a synchronous call waits for until a moment, and reports whether it is worth to look
 // again. Whoever waits longer becomes a job, which holds nothing meanwhile.
-func (k *syncRun) awaitCalled(ctx context.Context, text string) bool {
+func (k *syncRun) awaitCalled(ctx context.Context, text string, until time.Time) bool {
 	id, ok := job.ParseID(text)
 	if !ok {
 		return false
 	}
 	k.Pace.Yield()
-	ctx, cancel := context.WithTimeout(ctx, min(calledWait, k.Limits.SyncTime/2))
+	most, isDue := min(calledWait, k.Limits.SyncTime/2), false
+	if wait := until.Sub(k.o.Clock()); !until.IsZero() && wait <= most {
+		most, isDue = wait, true
+	}
+	within, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	changed, stop := k.o.Jobs.Watch(id)
 	defer stop()
 	for {
-		v, err := k.o.Jobs.ViewWithin(ctx, id, 0)
-		if err != nil || ctx.Err() != nil {
+		v, err := k.o.Jobs.ViewWithin(within, id, 0)
+		switch {
+		case within.Err() != nil:
+			return isDue && ctx.Err() == nil
+		case err != nil:
 			return false
-		}
-		if v.State.Finished() {
+		case v.State.Finished():
 			return true
 		}
 		select {
 		case <-changed:
-		case <-ctx.Done():
-			return false
+		case <-within.Done():
+			return isDue && ctx.Err() == nil
 		}
 	}
 }

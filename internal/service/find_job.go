@@ -88,7 +88,11 @@ func (s *Service) loadJob(ctx context.Context, text string) (foundJob, error) {
 	if !ok {
 		return foundJob{}, errJobNotFound()
 	}
-	v, err := s.jobHead(ctx, id)
+	var v *job.View
+	err := s.awaitRecord(ctx, id, func() (err error) {
+		v, err = s.jobHead(ctx, id)
+		return err
+	})
 	if errors.Is(err, job.ErrNotFound) {
 		err = errJobNotFound()
 	}

@@ -28,7 +28,7 @@ func TestNoRoomForACopy(t *testing.T) {
 		output := m.Output()
 		k := &syncRun{
 			Service: &Service{o: Options{Clock: time.Now}}, Execution: &execution.Execution{Spec: execution.Spec{Trace: wire.TraceNone}},
-			machine: m, answer: answerMemory{err: noRoom},
+			query: new(Query), machine: m, answer: answerMemory{err: noRoom},
 		}
 		r, _ := k.finish(job.Complete, nil)
 		if len(r.Result) != 100000 || (&r.Result[0] == &output[0]) != (noRoom != nil) {

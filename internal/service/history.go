@@ -76,7 +76,11 @@ func (s *Service) parseRef(ctx context.Context, owner account.ID, text string) (
 				return 0, err
 			}
 		}
-		v, err := s.o.Jobs.ViewWithin(ctx, id, 0)
+		var v *job.View
+		err := s.awaitRecord(ctx, id, func() (err error) {
+			v, err = s.o.Jobs.ViewWithin(ctx, id, 0)
+			return err
+		})
 		switch {
 		case errors.Is(err, job.ErrNotFound), err == nil && v.Account != owner:
 			return 0, errJobNotFound()

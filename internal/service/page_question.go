@@ -321,7 +321,7 @@ func (r *resumption) adopt(ctx context.Context, a *Answer) error {
 		return err
 	}
 	defer x.Close()
-	k := &syncRun{Service: s, Execution: x, who: who, query: r.query, answer: answerMemory{CallMemory: v.caller.Memory}}
+	k := &syncRun{Service: s, Execution: x, who: who, query: &r.query, answer: answerMemory{CallMemory: v.caller.Memory}}
 	defer k.release()
 	run, out, err := r.restore(ctx, k)
 	if err != nil {
@@ -502,7 +502,7 @@ func (k *syncRun) adopt(ctx context.Context, run *engine.Run, out engine.Outcome
 	k.reserveOutput()
 	view, err := k.o.Jobs.Adopt(ctx, worker.Submission{
 		Summary: k.summary(), Account: k.Account, Limits: k.Limits, Spec: k.Spec, Program: k.program,
-		Webhook: k.query.Webhook, WebhookTrace: k.query.WebhookTrace, WebhookEvents: k.query.WebhookEvents, Call: k.call(k.Execution, &k.query), Collected: k.history,
+		Webhook: k.query.Webhook, WebhookTrace: k.query.WebhookTrace, WebhookEvents: k.query.WebhookEvents, Call: k.call(k.Execution, k.query), Collected: k.history,
 	}, run, out, ran)
 	if err == nil {
 		return view, nil, nil

@@ -162,6 +162,12 @@ func (s *Service) answer(ctx context.Context, who caller, c Caller, q Query, a A
 		}
 	}
 	if q.Receive != nil {
+		// Before its body is read, which can be sent on then.
+		if program := s.o.Host.Programs.Lookup(q.Script); program != nil {
+			if err := s.o.Host.CheckDatabases(ctx, who.Account.ID, program); err != nil {
+				return a, err
+			}
+		}
 		files := s.requestFiles(c, who.Account, limits, q.Script)
 		defer files.Close()
 		if err := s.receive(ctx, files, &q, limits); err != nil {
@@ -193,5 +199,5 @@ func (s *Service) answer(ctx context.Context, who caller, c Caller, q Query, a A
 	}
 	defer ticket.Release()
 	limits.Memory = min(limits.Memory, ticket.Memory())
-	return s.run(ctx, who, c, q, limits, ticket, spent, a)
+	return s.run(ctx, who, c, &q, limits, ticket, spent, a)
 }

@@ -24,7 +24,8 @@ type syncRun struct {
 	*Service
 	*execution.Execution
 	who     caller
-	query   Query
+	query   *Query
+	shown   job.Summary // as which it runs
 	program *bytecode.Program
 	machine *vm.Machine        // nil before it compiled
 	run     *engine.Run        // likewise
@@ -35,14 +36,14 @@ type syncRun struct {
 
 // run compiles a script, runs it here and records it. The caller who hangs up
 // does not stop it; the account's limits do.
-func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l account.Limits, ticket *admit.Ticket, spent *usage.Call, a Answer) (Answer, error) {
+func (s *Service) run(ctx context.Context, who caller, c Caller, q *Query, l account.Limits, ticket *admit.Ticket, spent *usage.Call, a Answer) (Answer, error) {
 	if err := s.checkWebhook(who, q.Webhook); err != nil {
 		return a, err
 	}
 	ctx, cancel := withTimeout(ctx, l.SyncTime)
 	defer cancel()
 	id := s.o.NewID()
-	x, err := s.o.Host.Open(ctx, id, who.Account, l, s.spec(who, c, q, l.SyncMachine()), ticket)
+	x, err := s.o.Host.Open(ctx, id, who.Account, l, s.spec(who, c, *q, l.SyncMachine()), ticket)
 	if err != nil {
 		return a, err
 	}
@@ -53,20 +54,22 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	if err != nil {
 		return a, err
 	}
-	if err := s.o.Host.NoDatabases; err != nil && failure == nil && program.UsesDatabases() {
-		return a, err
+	if failure == nil {
+		if err := s.o.Host.CheckDatabases(ctx, who.Account.ID, program); err != nil {
+			return a, err
+		}
 	}
 	if failure == nil && !(q.Page != nil && ignoresInput(program)) {
 		if err := x.CheckInput(ctx, program); err != nil {
 			return a, noteInput(err, q.NoInput)
 		}
 	}
-	if err := s.reserveCall(ctx, c, &q); err != nil {
+	if err := s.reserveCall(ctx, c, q); err != nil {
 		return a, err
 	}
 	// Not earlier: a call that was not let in is meant to be sent again, and a
 	// script that does not compile to be mended.
-	if key := s.idempotencyKey(who, c, q); key != nil {
+	if key := s.idempotencyKey(who, c, *q); key != nil {
 		defer s.inFlight.begin(id)()
 		ticket.Yield()
 		earlier, err := s.reserveKey(ctx, who.Account.ID, *key, id, failure == nil)
@@ -74,7 +77,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 			return a, submitError(err, l)
 		}
 		if earlier != (job.ID{}) {
-			return s.repeatAnswer(ctx, c, earlier, q, func() (bool, error) { return s.o.Jobs.RunsElsewhere(ctx, who.Account.ID, *key) }, a)
+			return s.repeatAnswer(ctx, c, earlier, *q, func() (bool, error) { return s.o.Jobs.RunsElsewhere(ctx, who.Account.ID, *key) }, a)
 		}
 		_ = ticket.Turn(ctx) // where ctx has ended, the machine tells
 	}
@@ -110,7 +113,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q Query, l acco
 	if a.Job.Status == wire.StatusComplete {
 		a.Job.Status = wire.StatusOK
 	}
-	kept := s.keeps(&q, &record.Record)
+	kept := s.keeps(q, &record.Record)
 	if kept {
 		s.record(ctx, record.Record)
 	}
@@ -175,8 +178,8 @@ func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (resul
 	if k.query.Page != nil {
 		k.Observe = k.noteChanges(k.Observe)
 	}
-	summary := k.summary()
-	k.Execution.Job = &summary
+	k.shown = k.summary()
+	k.Execution.Job = &k.shown
 	run := k.Run(k.machine, engine.State{}, nil)
 	k.run = run
 	out := k.drive(ctx, run)
@@ -209,7 +212,7 @@ func (k *syncRun) drive(ctx context.Context, run *engine.Run) engine.Outcome {
 		if err != nil {
 			k.ReportFault(err)
 		}
-		if out.Awaits.Job != "" && k.awaitCalled(ctx, out.Awaits.Job) {
+		if out.Awaits.Job != "" && k.awaitCalled(ctx, out.Awaits.Job, out.Until) {
 			continue
 		}
 		if out.Status != engine.Waiting || !out.Awaits.IsZero() || !k.waitOut(ctx, out.Until) {
@@ -289,8 +292,8 @@ func (k *syncRun) finish(state job.State, failure *wire.Error) (result, *wire.Er
 	}
 	now := k.o.Clock()
 	r := result{Record: record(k.Spec.Trace, k.summary(), state, now, k.elapsed(), k.machine, failure)}
-	if k.keeps(&k.query, &r.Record) {
-		r.Call = k.call(k.Execution, &k.query)
+	if k.keeps(k.query, &r.Record) {
+		r.Call = k.call(k.Execution, k.query)
 	}
 	if k.run != nil && (state == job.Failed || k.query.History) {
 		var err error

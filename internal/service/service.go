@@ -207,7 +207,9 @@ type Options struct {
 	Plans []account.Plan
 	Clock func() time.Time // time.Now where left out
 	NewID func() job.ID    // job.NewID where left out
-	Log   *slog.Logger     // slog.Default() where left out
+	// MayCome tells whether a job that is not there may be about to be recorded by another node; nil where there is none.
+	MayCome func(job.ID) bool
+	Log     *slog.Logger // slog.Default() where left out
 	// OnRun is called with how each run ended and how long it took; may be left out.
 	OnRun func(state job.State, took time.Duration)
 }

@@ -18,6 +18,35 @@ func (s *Service) jobHead(ctx context.Context, id job.ID) (*job.View, error) {
 	return s.o.Jobs.ViewWithin(ctx, id, 0)
 }
 
+const (
+	// recordPatience is how long a record is waited for that another node may be about to store, and recordEvery how often
+	// it is looked for.
+	recordPatience = 300 * time.Millisecond
+	recordEvery    = 20 * time.Millisecond
+)
+
+// awaitRecord reads a job that somebody asks for. A node answers a call a moment before its record is stored: one that is
+// not there yet, and may come, is looked for a little longer.
+func (s *Service) awaitRecord(ctx context.Context, id job.ID, read func() error) error {
+	err := read()
+	if !errors.Is(err, job.ErrNotFound) || s.o.MayCome == nil || !s.o.MayCome(id) {
+		return err
+	}
+	ticker := time.NewTicker(recordEvery)
+	defer ticker.Stop()
+	for range recordPatience / recordEvery {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return err
+		}
+		if err = read(); !errors.Is(err, job.ErrNotFound) {
+			return err
+		}
+	}
+	return err
+}
+
 // jobView returns a job with all there is to show: a call that was just recorded, or one
 // from the store. What it holds is counted until the call is answered.
 func (s *Service) jobView(ctx context.Context, h *CallMemory, id job.ID) (*job.View, error) {

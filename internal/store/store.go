@@ -7,9 +7,11 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"ql/internal/account"
 	"ql/internal/account/usage"
+	"ql/internal/admit"
 	"ql/internal/audit"
 	"ql/internal/job"
 	"ql/internal/mail"
@@ -38,6 +40,7 @@ type Store struct {
 	Changes      job.Changes // of jobs, for who follows them
 	Queue        job.Queue
 	Members      member.Store
+	Duties       member.Duties
 	Log          record.Log // of jobs that ended, until they are stored
 	Schedules    schedule.Store
 	Deliveries   webhook.Store
@@ -48,6 +51,7 @@ type Store struct {
 	Sessions     sessions.Store
 	Turns        sessions.Turns // of nodes at sessions; nil where there is one
 	Hints        member.Hints   // to other nodes; nil likewise
+	Buckets      admit.Buckets  // of all nodes
 	SignIns      signin.Store   // to the dashboard
 	Usage        usage.Store
 	Databases    Databases
@@ -58,6 +62,8 @@ type Store struct {
 type Backend interface {
 	// NewID returns the id of a new job.
 	NewID() job.ID
+	// MadeAt returns when an id was made, by the clock of the process that made it; false where that cannot be told.
+	MadeAt(id job.ID) (time.Time, bool)
 	// Writable returns why the last change could not be stored, nil where it could.
 	// After a while it tries again, by a change that means nothing.
 	Writable(ctx context.Context) error
@@ -94,4 +100,19 @@ type Databases interface {
 	ListDatabases(ctx context.Context) (map[account.ID][]string, error)
 	// SaveDatabaseList notes those that are there, of accounts that are.
 	SaveDatabaseList(ctx context.Context, found map[account.ID][]string) error
+	// CountUsers returns how many jobs have not ended whose programs use databases.
+	CountUsers(ctx context.Context) (int, error)
+}
+
+// lateFor is how long after its id was made the record of a call may come: as long as a call may take.
+const lateFor = 2 * time.Minute
+
+// MayCome tells whether a job that is not there may be one that another node is about to record: it was made lately.
+// Ids that somebody makes up were made at any time.
+func (s Store) MayCome(id job.ID) bool {
+	if s.Buckets.Nodes() < 2 {
+		return false
+	}
+	made, ok := s.MadeAt(id)
+	return ok && time.Since(made).Abs() < lateFor // clocks differ
 }

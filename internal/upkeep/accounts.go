@@ -43,7 +43,7 @@ func (u *Upkeep) deleteReceipts(ctx context.Context, now time.Time) error {
 		return nil
 	}
 	latest := now.Add(-receiptsEvery)
-	if u.o.Began.After(latest) {
+	if u.o.Duties == nil && u.o.Began.After(latest) {
 		latest = u.o.Began
 	}
 	ended := func(ctx context.Context, id [16]byte) (bool, error) {

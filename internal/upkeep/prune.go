@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"ql/internal/platform"
@@ -28,6 +29,7 @@ func (u *Upkeep) freeDisk(ctx context.Context) error {
 		return err
 	}
 	n, err := u.o.Blobs.SweepDead(ctx, u.o.Files, time.Time{}, 0)
+	err = errors.Join(err, u.o.Resources.MakeRoom())
 	if n > 0 {
 		u.o.Log.Warn("disk space is low: dead blobs were removed before their grace period was over", "free", free, "blobs", n)
 	}

@@ -24,7 +24,7 @@ func recordsOf(free, standard int64) func(*config.Settings) {
 	}
 }
 
-func member(t *testing.T, a *node, name string, plan account.Plan) account.Account {
+func signUp(t *testing.T, a *node, name string, plan account.Plan) account.Account {
 	t.Helper()
 	made, _, err := a.accounts.Create(t.Context(), account.New{Username: name, Password: "a rather long sentence", Plan: plan})
 	if err != nil {
@@ -62,7 +62,7 @@ func (n *node) keeps(t *testing.T, who account.ID) int64 {
 func TestRecordsKeepWithinThePlan(t *testing.T) {
 	const size, bound = 100_000, 20 * 100_000
 	a := start(t, recordsOf(bound, 10*bound))
-	ada, bob, eve := member(t, a, "ada", account.Free), member(t, a, "bob", account.Standard), member(t, a, "eve", account.Unlimited)
+	ada, bob, eve := signUp(t, a, "ada", account.Free), signUp(t, a, "bob", account.Standard), signUp(t, a, "eve", account.Unlimited)
 	for _, who := range []account.ID{bob.ID, eve.ID} {
 		keepJobs(t, a, who, 30, size)
 	}
@@ -102,7 +102,7 @@ func TestRecordsKeepWithinThePlan(t *testing.T) {
 func TestUpkeepTrims(t *testing.T) {
 	const size, bound = 10_000, 5 * 10_000
 	a := start(t, recordsOf(bound, 1<<30))
-	ada := member(t, a, "ada", account.Standard)
+	ada := signUp(t, a, "ada", account.Standard)
 	keepJobs(t, a, ada.ID, 20, size)
 	upkeep := func(want int64) {
 		t.Helper()

@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/admit"
 	"ql/internal/guard"
 	"ql/internal/job"
 	"ql/internal/mail"
+	"ql/internal/member"
 	"ql/internal/resource"
 	"ql/internal/resource/files"
 	"ql/internal/resource/shares"
@@ -28,6 +30,9 @@ const (
 	diskEvery = time.Minute
 	// observeEvery is how often what metrics show of the store is counted anew.
 	observeEvery = 15 * time.Second
+	// dutyEvery is how often one of several nodes looks whether the upkeep is to be done by it: that who did it is dead
+	// costs no more than this.
+	dutyEvery = 5 * time.Second
 	// batchSize bounds one change of the store.
 	batchSize    = 1000
 	accountsPage = 500
@@ -49,6 +54,7 @@ type Options struct {
 	Blobs        *files.Blobs
 	Resources    *resource.Pool
 	Store        Store
+	Buckets      admit.Buckets // of all nodes; may be left out
 
 	Data string // the folder whose disk is looked at
 	// MinFreeDisk is how many free bytes the service needs to be ready.
@@ -57,10 +63,12 @@ type Options struct {
 	Limits      func(account.Plan) account.Limits
 	// PurgeDevelopment says that more than one person may use the development account.
 	PurgeDevelopment bool
-	// Beside says that another node does what is done once for all: here is done what is each node's own.
-	Beside bool
+	// Duties say which of several nodes does what is done once for all; nil where there is one. Member is this one, where
+	// that is certain.
+	Duties member.Duties
+	Member func() (member.Member, error)
 	Began  time.Time // when the process did; no attempt at a job is older
-	Tasks  []Task    // others that are run each time
+	Tasks  []Task    // others that are run each time, once for all
 	Own    []Task    // those that each node runs for itself
 	// Observe counts what metrics show. It is called often, also while tasks run.
 	Observe Task
@@ -95,6 +103,7 @@ type Upkeep struct {
 	sweptReceipts atomic.Int64
 	succeeded     atomic.Int64 // when all tasks last did, in seconds of Unix
 	failures      atomic.Uint64
+	hasDuty       atomic.Bool // as of when it was last looked
 
 	deletions chan struct{} // holds a request
 
@@ -103,7 +112,12 @@ type Upkeep struct {
 }
 
 // New returns an upkeep that is not started.
-func New(o Options) *Upkeep { return &Upkeep{o: o, deletions: make(chan struct{}, 1)} }
+func New(o Options) *Upkeep {
+	if o.Duties != nil {
+		o.Blobs.CheckRemovals(func() error { _, err := o.Member(); return err })
+	}
+	return &Upkeep{o: o, deletions: make(chan struct{}, 1)}
+}
 
 // RequestDeletions has what accounts leave that were just deleted removed now, and not only with the
 // next run.
@@ -181,36 +195,64 @@ func (u *Upkeep) loop(ctx context.Context) {
 		}
 	}
 	failed(u.Run(ctx, time.Now()))
+	var duty <-chan time.Time
+	if u.o.Duties != nil {
+		ticker := time.NewTicker(dutyEvery)
+		defer ticker.Stop()
+		duty = ticker.C
+	}
 	for {
 		select {
+		case <-duty:
+			had := u.hasDuty.Load()
+			switch has, err := u.assumeDuty(ctx); {
+			case err != nil:
+				failed(err)
+			case has && !had: // who had it may have left it undone
+				failed(u.Run(ctx, time.Now()))
+			}
 		case <-hourly.C:
 			failed(u.Run(ctx, time.Now()))
 		case <-disk.C:
-			failed(u.freeDisk(ctx))
+			failed(errors.Join(u.freeDisk(ctx), u.sweepBuckets(ctx)))
 		case <-u.deletions:
-			if !u.o.Beside {
-				failed(u.o.Guard.DoErr("upkeep", func() error { return u.finishDeletions(ctx, time.Now()) }))
-			}
+			failed(u.o.Guard.DoErr("upkeep", func() error { return u.finishDeletions(ctx, time.Now()) }))
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// Run runs all tasks once, as of a moment.
-func (u *Upkeep) Run(ctx context.Context, now time.Time) error {
-	var errs []error
-	tasks := append([]Task{
-		u.sweepBlobs, u.finishDeletions, u.purgeDevelopment, u.expireJobs, u.prune, u.pruneShares, u.pruneSites, u.sweepScripts, u.deleteReceipts, u.checkLock,
-	}, u.o.Tasks...)
-	if u.o.Beside {
-		tasks = nil
+// Duty is what the upkeep is called among several nodes.
+const Duty = "upkeep"
+
+// assumeDuty reports whether this node is to do what is done once for all.
+func (u *Upkeep) assumeDuty(ctx context.Context) (has bool, err error) {
+	if u.o.Duties == nil {
+		return true, nil
 	}
+	m, err := u.o.Member()
+	if err == nil {
+		has, err = u.o.Duties.Assume(ctx, Duty, m)
+	}
+	u.hasDuty.Store(has && err == nil)
+	return has, err
+}
+
+// Run runs all tasks once that are this node's, as of a moment.
+func (u *Upkeep) Run(ctx context.Context, now time.Time) error {
+	var tasks []Task
+	has, err := u.assumeDuty(ctx)
+	if has {
+		tasks = append([]Task{u.sweepBlobs, u.finishDeletions, u.purgeDevelopment, u.expireJobs, u.prune, u.pruneShares, u.pruneSites, u.sweepScripts}, u.o.Tasks...)
+	}
+	tasks = append(tasks, u.deleteReceipts, u.o.Resources.SweepCopies, u.checkLock)
+	errs := []error{err}
 	for _, do := range append(tasks, u.o.Own...) {
 		// One that panics every time must not keep the others from their work.
 		errs = append(errs, u.o.Guard.DoErr("upkeep", func() error { return do(ctx, now) }))
 	}
-	err := errors.Join(errs...)
+	err = errors.Join(errs...)
 	switch {
 	case err == nil:
 		u.succeeded.Store(now.Unix())
@@ -218,6 +260,14 @@ func (u *Upkeep) Run(ctx context.Context, now time.Time) error {
 		u.failures.Add(1)
 	}
 	return err
+}
+
+// sweepBuckets removes buckets that are full. One node alone has none in the store.
+func (u *Upkeep) sweepBuckets(ctx context.Context) error {
+	if u.o.Duties == nil || !u.hasDuty.Load() || u.o.Buckets == nil || u.o.Buckets.Nodes() < 2 {
+		return nil
+	}
+	return u.o.Buckets.Sweep(ctx)
 }
 
 // checkLock fails where somebody removed the file that keeps other servers away.

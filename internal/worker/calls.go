@@ -36,7 +36,8 @@ func (w *Worker) SubmitCalled(s Called) (ended *job.End, err error) {
 	if w.draining.Load() {
 		return nil, ErrStopping
 	}
-	if s.Awaited && s.Concurrency.Key == "" && !w.runsElsewhere(s.Program) { // else whether it may run now, and here, is known once it is stored
+	s.elsewhere = w.runsElsewhere(w.ctx, s.Account.ID, s.Program)
+	if s.Awaited && s.Concurrency.Key == "" && !s.elsewhere { // else whether it may run now, and here, is known once it is stored
 		if ended, err = w.runCalled(&s); ended != nil || err != nil {
 			return ended, err
 		}
@@ -45,7 +46,7 @@ func (w *Worker) SubmitCalled(s Called) (ended *job.End, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.runsElsewhere(s.Program) {
+	if s.elsewhere {
 		w.hint(member.HintDue)
 		return nil, nil
 	}

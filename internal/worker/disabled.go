@@ -24,7 +24,7 @@ const disabledRecheck = time.Minute
 // that somebody asked to stop.
 func (w *Worker) claim(ctx context.Context, r reservation) ([]job.Claimed, error) {
 	q := job.ClaimQuery{
-		Member: w.session.Member(), Dead: w.deadHolders(), Formats: w.o.Node.Formats, Suspects: r.suspects, NoDatabases: w.o.Host.NoDatabases != nil, Now: w.o.Clock(),
+		Member: w.session.Member(), Dead: w.deadHolders(), Formats: w.o.Node.Formats, Suspects: r.suspects, Homes: w.o.Host.DatabasesElsewhere != nil, Now: w.o.Clock(),
 		Free: make([]job.Places, 0, len(r.places)),
 	}
 	for _, p := range r.places {

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"ql/internal/account"
@@ -17,6 +18,34 @@ import (
 func (w *Worker) join(ctx context.Context) (err error) {
 	w.session, err = member.Join(ctx, member.Options{Store: w.o.Members, Node: w.o.Node, Lease: w.o.Lease})
 	return err
+}
+
+// prepare does what comes before all jobs, as a member.
+func (w *Worker) prepare(ctx context.Context) error {
+	if w.o.Prepare == nil {
+		return nil
+	}
+	renewing, stop := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	defer done.Wait()
+	defer stop()
+	done.Add(1)
+	w.o.Guard.Go("leases", func() {
+		defer done.Done()
+		ticker := time.NewTicker(w.o.Lease / 5)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				if err := w.session.Renew(renewing); err != nil {
+					w.logRetry("the membership could not be renewed and will be tried again", err)
+				}
+			case <-renewing.Done():
+				return
+			}
+		}
+	})
+	return w.o.Prepare(ctx)
 }
 
 // leave ends the membership of a process that has nothing under way.
@@ -83,6 +112,7 @@ func (w *Worker) renew(ctx context.Context) error {
 		w.cutAll(errLeaseLost)
 		return nil
 	case errors.Is(err, member.ErrBuried):
+		w.lost.Add(1)
 		w.o.Log.Error("this process was taken for dead by others: its jobs are begun again, here or there")
 		w.cutAll(errLeaseLost)
 		if err := w.session.Rejoin(ctx); err != nil {
@@ -104,6 +134,7 @@ func (w *Worker) renew(ctx context.Context) error {
 		return err
 	}
 	if buried > 0 {
+		w.buried.Add(uint64(buried))
 		w.o.Log.Warn("nodes are dead: their jobs are taken over", "nodes", buried)
 	}
 	if w.noteOthers(others) || buried > 0 {
@@ -123,6 +154,7 @@ func (w *Worker) noteOthers(others []member.Info) (left bool) {
 		left = left || !now[incarnation]
 	}
 	w.others = now
+	w.companions.Store(int64(len(now)))
 	return left
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"ql/internal/account"
 	"ql/internal/job"
 	"ql/internal/member"
 	"ql/lang/bytecode"
@@ -35,9 +36,9 @@ func (w *Worker) hint(h member.Hint) {
 	}
 }
 
-// runsElsewhere tells whether a program needs what only another process has.
-func (w *Worker) runsElsewhere(p *bytecode.Program) bool {
-	return w.o.Host.NoDatabases != nil && p.UsesDatabases()
+// runsElsewhere tells whether a program of an account needs what only another process has.
+func (w *Worker) runsElsewhere(ctx context.Context, a account.ID, p *bytecode.Program) bool {
+	return w.o.Host.CheckDatabases(ctx, a, p) != nil
 }
 
 // watchElsewhere tells those who watch jobs that do not run here to look at them again.

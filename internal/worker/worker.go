@@ -62,6 +62,8 @@ type Options struct {
 	// RenewAlone has a process renew also where it is alone and has no job under way: by its
 	// renewals the store knows how long what was read of it counts.
 	RenewAlone bool
+	// Prepare is done as a member, before any job is run; nil for nothing.
+	Prepare func(context.Context) error
 	// Hints go to and come from the other processes that share the store; nil where there are none.
 	Hints member.Hints
 	// MaxRunning is how many jobs are under way at once; 256 where left out. How many
@@ -112,15 +114,19 @@ type Worker struct {
 	ctx      context.Context // of all attempts
 	cancel   context.CancelCauseFunc
 	draining atomic.Bool
+	resting  atomic.Bool   // it leaves to others what it has not begun
 	wake     chan struct{} // something may be due
 
-	session   *member.Session
-	renewSoon chan struct{}   // the membership may be lost
-	others    map[int64]bool  // the other members when they were last looked at; the renewal's own
-	strays    map[int64]int64 // jobs that the store says are here and that are not, and their attempts; the renewal's own
+	session    *member.Session
+	renewSoon  chan struct{}   // the membership may be lost
+	companions atomic.Int64    // how many the others are
+	others     map[int64]bool  // the other members when they were last looked at; the renewal's own
+	strays     map[int64]int64 // jobs that the store says are here and that are not, and their attempts; the renewal's own
 
 	ended   [phaseCount]atomic.Uint64 // attempts, by the phase that they ended in
 	crashes atomic.Uint64
+	buried  atomic.Uint64 // members, by this one
+	lost    atomic.Uint64 // memberships of this process
 
 	loops    sync.WaitGroup
 	attempts sync.WaitGroup // counted under mu while not draining, so that Stop misses none
@@ -175,6 +181,9 @@ func (w *Worker) Start(ctx context.Context) error {
 	if err := w.join(ctx); err != nil {
 		return err
 	}
+	if err := w.prepare(ctx); err != nil {
+		return err
+	}
 	if err := w.recover(ctx); err != nil {
 		return err
 	}
@@ -209,6 +218,10 @@ func (w *Worker) ValidMember() (member.Member, error) {
 	}
 	return member.Member{}, fault.Retryable(fault.StorageUnavailable, time.Second, "the store does not answer at the moment")
 }
+
+// StopClaims leaves the jobs that this process has not begun to other members, where there are any. What is submitted here
+// is still taken, and what is under way goes on.
+func (w *Worker) StopClaims() { w.resting.Store(true) }
 
 // Stop takes no more jobs, lets those under way come to a place where they can
 // be stored, and waits for them, at most until ctx ends: what still computes
@@ -246,13 +259,20 @@ type Stats struct {
 	Crashes uint64
 	// Quarantined is how many accounts have jobs in quarantine now.
 	Quarantined int
+	// Buried counts the members that this one took for dead, and Lost how often it was taken for dead itself.
+	Buried, Lost uint64
+	// Valid says that this process certainly is a member; where it need not renew, always.
+	Valid bool
 }
 
 // Stats returns the numbers of now.
 func (w *Worker) Stats() Stats {
 	s := Stats{
 		Finished: w.ended[phaseFinished].Load(), Suspended: w.ended[phaseSuspended].Load(), Released: w.ended[phaseReleased].Load(),
-		Crashes: w.crashes.Load(),
+		Crashes: w.crashes.Load(), Buried: w.buried.Load(), Lost: w.lost.Load(), Valid: !w.o.RenewAlone,
+	}
+	if _, err := w.ValidMember(); err == nil {
+		s.Valid = true
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -442,7 +462,7 @@ func (w *Worker) dispatch() {
 func (w *Worker) reserve() (reservation, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.draining.Load() {
+	if w.draining.Load() || w.resting.Load() && w.companions.Load() > 0 {
 		return reservation{}, false
 	}
 	r, ok := w.scheduler.reserve()

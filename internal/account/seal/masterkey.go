@@ -46,8 +46,13 @@ func readKeyRing(name string) (keyRing, error) {
 	if !info.Mode().IsRegular() {
 		return keyRing{}, fmt.Errorf("the master key %s is no regular file", name)
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return keyRing{}, fmt.Errorf("the master key %s is open to others (mode %04o): make it 0600", name, mode)
+	if runtime.GOOS != "windows" {
+		switch private, err := disk.Private(name, info.Mode()); {
+		case err != nil:
+			return keyRing{}, fmt.Errorf("reading the master key: %w", err)
+		case !private:
+			return keyRing{}, fmt.Errorf("the master key %s is open to others (mode %04o): make it 0600", name, info.Mode().Perm())
+		}
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxMasterFile))
 	if err != nil {
@@ -124,7 +129,7 @@ func makeMasterKey(name string) (keyRing, error) {
 		return readKeyRing(name)
 	}
 	if err != nil {
-		return keyRing{}, fmt.Errorf("making the master key: %w", err)
+		return keyRing{}, fmt.Errorf("the master key %s cannot be made: %w: its folder must be there, and writable", name, err)
 	}
 	return r, nil
 }
@@ -152,4 +157,24 @@ func writeKeyFile(name, text string, install func(from, to string) error) error 
 		return err
 	}
 	return disk.SyncFolder(folder)
+}
+
+// CopyMasterKey copies the master key in a file, under which a store is sealed whose check is record, to another
+// file, unless that has it already. Nil means that the store is sealed under none yet: then there may be no key.
+func CopyMasterKey(from, to string, record []byte) error {
+	err := CheckMasterKey(from, record)
+	switch {
+	case record == nil && errors.Is(err, errNoMasterKey):
+		return nil
+	case err != nil || from == to:
+		return err
+	}
+	if _, err := os.Stat(to); err == nil {
+		return CheckMasterKey(to, record)
+	}
+	ring, err := readKeyRing(from)
+	if err != nil {
+		return err
+	}
+	return writeKeyFile(to, ring.text(), os.Link)
 }

@@ -26,6 +26,7 @@ type Tally struct {
 	accounts map[account.ID]*count
 
 	views views
+	ahead ahead
 }
 
 // count is an account's month. Calls under way are in it.
@@ -37,7 +38,7 @@ type count struct {
 
 // NewTally returns a tally of what a store keeps.
 func NewTally(store Store, clock func() time.Time) *Tally {
-	return &Tally{store: store, clock: clock, accounts: map[account.ID]*count{}, views: newViews()}
+	return &Tally{store: store, clock: clock, accounts: map[account.ID]*count{}, views: newViews(), ahead: ahead{of: map[viewed]*reserved{}}}
 }
 
 // Begin counts a call, unless the account's month is used up: then the error is
@@ -256,33 +257,4 @@ func carryBack(days []UsedDay) {
 			d.Egress = 0
 		}
 	}
-}
-
-// Send reserves bytes that are about to leave, unless they would come to more
-// than most in the month (0 is no bound): then the error is an *Exceeded. Unsent gives back those that did not
-// leave after all.
-func (t *Tally) Send(ctx context.Context, a account.ID, bytes, most int64) (unsent func(ctx context.Context, bytes int64) error, err error) {
-	if t == nil {
-		return func(context.Context, int64) error { return nil }, nil
-	}
-	today := DayOf(t.clock())
-	if most > 0 { // what has left is to be in the sum
-		if err := t.storeViews(ctx, a); err != nil {
-			return nil, err
-		}
-	}
-	done, err := t.store.Reserve(ctx, a, today, bytes, most)
-	if err != nil {
-		return nil, err
-	}
-	if !done {
-		return nil, &Exceeded{What: Egress, Most: most, Until: today.Month().End()}
-	}
-	return func(ctx context.Context, bytes int64) error {
-		if bytes == 0 {
-			return nil
-		}
-		_, err := t.store.Reserve(ctx, a, today, -bytes, 0)
-		return err
-	}, nil
 }

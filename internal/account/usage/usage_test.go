@@ -30,12 +30,13 @@ func TestMonths(t *testing.T) {
 
 // fakeStore counts how often it is asked.
 type fakeStore struct {
-	mu     sync.Mutex
-	used   map[Month]Used
-	days   []UsedDay
-	asked  int
-	counts int
-	failed error
+	mu       sync.Mutex
+	used     map[Month]Used
+	days     []UsedDay
+	asked    int
+	counts   int
+	failed   error
+	reserved int // how often it was asked
 }
 
 func (s *fakeStore) Used(_ context.Context, _ account.ID, m Month) (Used, error) {
@@ -49,6 +50,7 @@ func (s *fakeStore) Reserve(_ context.Context, _ account.ID, d Day, bytes, most 
 	m := d.Month()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.reserved++
 	u := s.used[m]
 	if most > 0 && u.Egress+bytes > most {
 		return false, s.failed
@@ -213,19 +215,17 @@ func TestTogether(t *testing.T) {
 func TestSend(t *testing.T) {
 	w := newWorld(t)
 	const limit = 1000
-	unsent, err := w.Send(t.Context(), ada, 900, limit)
+	unsent, err := w.Send(t.Context(), ada, 900, limit, false)
 	w.want("the first", err, "")
-	_, err = w.Send(t.Context(), ada, 101, limit)
+	_, err = w.Send(t.Context(), ada, 101, limit, false)
 	w.want("too much", err, "the account has used up the 1000 bytes that may leave for it in a month: more from 1 December 2026 on")
-	if err := unsent(t.Context(), 500); err != nil {
-		t.Error(err)
-	}
-	_, err = w.Send(t.Context(), ada, 101, limit)
+	unsent(500)
+	_, err = w.Send(t.Context(), ada, 101, limit, false)
 	w.want("after some was given back", err, "")
 	if err := w.Sent(t.Context(), ada, 1<<20); err != nil {
 		t.Error(err)
 	}
-	_, err = w.Send(t.Context(), ada, 1<<40, 0)
+	_, err = w.Send(t.Context(), ada, 1<<40, 0, false)
 	w.want("without a bound", err, "")
 	if used, err := w.Used(t.Context(), ada); err != nil || used.Egress != 900-500+101+1<<20+1<<40 {
 		t.Errorf("used are %+v, %v", used, err)
@@ -238,8 +238,9 @@ func TestNobodyCounts(t *testing.T) {
 	c.Count(time.Second)
 	c.Done()
 	used, err2 := none.Used(t.Context(), ada)
-	unsent, err3 := none.Send(t.Context(), ada, 2, 1)
-	if err != nil || err2 != nil || err3 != nil || used != (Used{}) || unsent(t.Context(), 2) != nil {
+	unsent, err3 := none.Send(t.Context(), ada, 2, 1, false)
+	unsent(2)
+	if err != nil || err2 != nil || err3 != nil || used != (Used{}) {
 		t.Errorf("got %v, %v, %v, %v", err, err2, err3, used)
 	}
 }

@@ -38,6 +38,9 @@ type viewed struct {
 	day     Day
 }
 
+// ofAccount reports whether another is of the same account.
+func (v viewed) ofAccount(other viewed) bool { return v.account == other.account }
+
 func newViews() views { return views{come: make(chan struct{}, 1), of: map[viewed]Used{}} }
 
 // Served counts what was served to somebody and is no job. It is stored a moment later, with all that was
@@ -62,11 +65,16 @@ func (v *views) add(key viewed, used Used, most int) bool {
 	}
 	sum.add(used)
 	v.of[key] = sum
+	v.wake()
+	return true
+}
+
+// wake says that there is something to store.
+func (v *views) wake() {
 	select {
 	case v.come <- struct{}{}:
 	default: // it was said
 	}
-	return true
 }
 
 const part = "views of sites"
@@ -108,20 +116,26 @@ func (t *Tally) runViews(ctx context.Context, failed func(error)) {
 			timer.Stop()
 			return
 		}
-		if err := t.StoreViews(ctx); err != nil && ctx.Err() == nil {
+		t.returnAhead(every, true)
+		if err := t.storeWhich(ctx, every); err != nil && ctx.Err() == nil {
 			failed(err)
 		}
 	}
 }
 
-// StoreViews stores all that was served until now.
+func every(viewed) bool { return true }
+
+// StoreViews stores all that was served until now, and gives back what was reserved and has not left.
 func (t *Tally) StoreViews(ctx context.Context) error {
-	return t.storeWhich(ctx, func(viewed) bool { return true })
+	t.returnAhead(every, false)
+	return t.storeWhich(ctx, every)
 }
 
-// storeViews stores what was served of an account's site.
+// storeViews is StoreViews of one account.
 func (t *Tally) storeViews(ctx context.Context, a account.ID) error {
-	return t.storeWhich(ctx, func(v viewed) bool { return v.account == a })
+	which := viewed{account: a}.ofAccount
+	t.returnAhead(which, false)
+	return t.storeWhich(ctx, which)
 }
 
 // storeWhich stores what was served. What cannot be stored is kept for the next time.

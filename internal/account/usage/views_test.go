@@ -45,7 +45,7 @@ func TestViews(t *testing.T) {
 		t.Errorf("days: %v, %d writes", err, w.store.counts)
 	}
 	w.served(ada, view)
-	_, err := w.Send(t.Context(), ada, 10, 1029)
+	_, err := w.Send(t.Context(), ada, 10, 1029, false)
 	w.want("what has left counts", err, "the account has used up the 1029 bytes that may leave for it in a month: more from 1 December 2026 on")
 	w.served(ada+1, view)
 	if _, err := w.Used(t.Context(), ada); err != nil || w.store.counts != 3 {

@@ -8,7 +8,9 @@ import (
 	"iter"
 	"time"
 
+	"ql/internal/account"
 	"ql/internal/engine"
+	"ql/internal/resource"
 	"ql/internal/resource/files"
 	"ql/internal/resource/files/deployed"
 	"ql/internal/server/livereload"
@@ -74,8 +76,16 @@ type Mounted struct {
 	mounted *files.Mounted
 }
 
-// New returns a tree with a real folder in it, where that is not nil.
-func New(t *files.Tree, m *files.Mount) service.FileTree {
+// Of implements service.Options.Files with the trees of a pool.
+func Of(p *resource.Pool) func(context.Context, account.Account, account.Limits) (service.FileTree, func(), error) {
+	return func(_ context.Context, owner account.Account, l account.Limits) (service.FileTree, func(), error) {
+		t, release := p.Tree(owner.ID, l)
+		return newTree(t, p.MountOf(owner)), release, nil
+	}
+}
+
+// newTree returns a tree with a real folder in it, where that is not nil.
+func newTree(t *files.Tree, m *files.Mount) service.FileTree {
 	if m == nil {
 		return Owned{t}
 	}

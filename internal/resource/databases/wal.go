@@ -2,12 +2,14 @@ package databases
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"ql/internal/engine"
+	"ql/internal/sqlite"
 	"ql/lang/value"
 )
 
@@ -230,4 +232,13 @@ func (db *database) endRead(r *activeRead) {
 		db.activeReads = slices.Delete(db.activeReads, i, i+1)
 	}
 	db.mu.Unlock()
+}
+
+// Fold puts what the log of a database that nobody uses has into its file.
+func Fold(ctx context.Context, path string) error {
+	c, err := sqlite.Open(path, sqlite.Config{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.Exec(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"), c.Close())
 }

@@ -50,16 +50,15 @@ type Options struct {
 
 // Allowance is how much an account may send.
 type Allowance interface {
-	// Reserve reserves an amount before it is sent; giveBack undoes that, or a part of it. The
-	// error is for the script.
-	Reserve(ctx context.Context, bytes int64) (giveBack func(bytes int64), err error)
+	// Reserve reserves an amount before it is sent; giveBack undoes that, or a part of it. More says
+	// that others follow at once. The error is for the script.
+	Reserve(ctx context.Context, bytes int64, more bool) (giveBack func(bytes int64), err error)
 }
 
 // Network makes the calls of an account. It may be used by any number of runs
 // at once.
 type Network struct {
-	o       Options
-	advance advance
+	o Options
 }
 
 // New returns what makes the calls of an account.
@@ -67,6 +66,11 @@ func New(o Options) *Network { return &Network{o: o} }
 
 // Fetch implements engine.Network.
 func (n *Network) Fetch(ctx context.Context, r engine.Request) (engine.Reply, error) {
+	return n.fetch(ctx, r, nil)
+}
+
+// fetch makes a call, by the caller of those that follow each other; nil for one alone.
+func (n *Network) fetch(ctx context.Context, r engine.Request, caller *network.Caller) (engine.Reply, error) {
 	l := &n.o.Limits
 	switch {
 	case l.Calls == 0:
@@ -79,35 +83,41 @@ func (n *Network) Fetch(ctx context.Context, r engine.Request) (engine.Reply, er
 	if r.Timeout == 0 {
 		r.Timeout = l.Time
 	}
-	if err := n.o.Client.Check(r.URL); err != nil {
+	call, err := n.o.Client.Prepare(r.URL)
+	if err != nil {
 		return engine.Reply{}, explain(err, "")
 	}
 	refund := func() {}
 	if n.o.Allowance != nil {
-		back, done, err := n.advance.take(ctx, n.o.Allowance, sent(r))
+		bytes := sent(r)
+		giveBack, err := n.o.Allowance.Reserve(ctx, bytes, caller != nil)
 		if err != nil {
 			return engine.Reply{}, err
 		}
-		defer done()
-		refund = back
+		refund = func() { giveBack(bytes) }
 	}
 	if n.o.Limiter != nil {
-		release, err := n.o.Limiter.acquire(ctx, l.AtOnce)
-		if err != nil {
+		if err := n.o.Limiter.acquire(ctx, l.AtOnce); err != nil {
 			refund()
 			return engine.Reply{}, err
 		}
-		defer release()
+		defer n.o.Limiter.release()
 	}
 	most, limit := l.Bytes, "fetch_bytes"
 	if r.Most < most {
 		most, limit = r.Most, "value_size" // of what a script can hold
 	}
 	began := time.Now()
-	answer, err := n.o.Client.Do(ctx, network.Request{
+	request := network.Request{
 		Method: r.Method, URL: r.URL, Header: r.Header, Body: r.Body,
 		Bytes: int64(most), Ratio: int64(l.Ratio), Total: r.Timeout,
-	})
+	}
+	var answer network.Answer
+	if caller != nil {
+		answer, err = caller.Do(call, request)
+	} else {
+		answer, err = call.Do(ctx, request)
+	}
 	err = explain(err, limit)
 	n.done(err, time.Since(began))
 	if err != nil {
@@ -119,19 +129,31 @@ func (n *Network) Fetch(ctx context.Context, r engine.Request) (engine.Reply, er
 	return engine.Reply{Status: answer.Status, Header: answer.Header, Body: answer.Body}, nil
 }
 
-// Begin implements engine.Network.
-func (n *Network) Begin(ctx context.Context, r engine.Request, done func(engine.Reply, error)) {
-	n.o.Guard.Go("fetch", func() {
+// Serve implements engine.Network.
+func (n *Network) Serve(ctx context.Context, calls <-chan engine.Request, done func(engine.Request, engine.Reply, error)) {
+	n.o.Guard.Go(part, func() {
+		var r engine.Request
 		var reply engine.Reply
-		err := n.o.Guard.DoErr("fetch", func() (err error) {
-			if reply, err = n.Fetch(ctx, r); err == nil {
+		caller := network.NewCaller(ctx)
+		defer caller.Close()
+		one := func() (err error) {
+			if err = ctx.Err(); err != nil { // nobody waits for it any more
+				return err
+			}
+			if reply, err = n.fetch(ctx, r, caller); err == nil {
 				err = n.hold(ctx, &reply)
 			}
 			return err
-		})
-		done(reply, err)
+		}
+		for r = range calls {
+			reply = engine.Reply{}
+			err := n.o.Guard.DoErr(part, one)
+			done(r, reply, err)
+		}
 	})
 }
+
+const part = "fetch"
 
 // hold reserves the memory of a reply that waits to be taken.
 func (n *Network) hold(ctx context.Context, r *engine.Reply) error {
@@ -171,19 +193,26 @@ func (n *Network) done(err error, took time.Duration) {
 		return
 	}
 	how := "ok"
-	var known *value.Error
-	switch {
-	case errors.As(err, &known):
-		how = known.Code
-	case err != nil:
-		how = "cut_off"
+	if err != nil {
+		how = codeOf(err)
 	}
 	n.o.Done(how, took)
+}
+
+func codeOf(err error) string {
+	var known *value.Error
+	if errors.As(err, &known) {
+		return known.Code
+	}
+	return "cut_off"
 }
 
 // explain turns the error of a call into one of the script; bytes is the limit
 // that bounds an answer. Its cause, which holds the URL, goes no further.
 func explain(err error, bytes string) error {
+	if err == nil {
+		return nil
+	}
 	var e *network.Error
 	if !errors.As(err, &e) {
 		return err

@@ -203,57 +203,13 @@ func TestCauseStaysBehind(t *testing.T) {
 
 type allowance struct {
 	bytes int64
-	most  int64 // 0 for no bound
-	asked int
+	more  bool
 	err   error
 }
 
-func (a *allowance) Reserve(_ context.Context, bytes int64) (func(int64), error) {
-	a.asked++
-	if a.most > 0 && a.bytes+bytes > a.most {
-		return nil, value.Errorf("quota_exceeded", "no more this month")
-	}
-	a.bytes += bytes
+func (a *allowance) Reserve(_ context.Context, bytes int64, more bool) (func(int64), error) {
+	a.bytes, a.more = a.bytes+bytes, more
 	return func(bytes int64) { a.bytes -= bytes }, a.err
-}
-
-// TestAdvance: calls that are made side by side share reservations, and when the last has ended exactly
-// what was sent is counted. Near the end of a month each is let through that fits.
-func TestAdvance(t *testing.T) {
-	const all = 100
-	come, goOn := make(chan struct{}, all), make(chan struct{})
-	address, _ := server(t, func(http.ResponseWriter, *http.Request) {
-		come <- struct{}{}
-		<-goOn
-	})
-	each := sent(engine.Request{Method: "GET", URL: address})
-	for most, fit := range map[int64]int{0: all, 5*each + 1: 5} {
-		a := &allowance{most: most}
-		n := New(Options{Client: client(t, here), Limits: limits(), Allowance: a})
-		var calls sync.WaitGroup
-		var refused atomic.Int64
-		for range all {
-			calls.Go(func() {
-				if _, err := n.Fetch(t.Context(), engine.Request{Number: 1, Method: "GET", URL: address, Most: 1000}); err != nil {
-					wantCode(t, "beyond the month", err, "quota_exceeded", "")
-					refused.Add(1)
-				}
-			})
-		}
-		for range fit {
-			<-come
-		}
-		for range fit {
-			goOn <- struct{}{}
-		}
-		calls.Wait()
-		if a.bytes != int64(fit)*each || refused.Load() != int64(all-fit) {
-			t.Errorf("%d bytes are counted of %d calls with %d each, %d were refused", a.bytes, fit, each, refused.Load())
-		}
-		if most == 0 && a.asked > 10 {
-			t.Errorf("%d calls asked %d times", all, a.asked)
-		}
-	}
 }
 
 func TestAllowance(t *testing.T) {
@@ -266,6 +222,9 @@ func TestAllowance(t *testing.T) {
 	}
 	if want := int64(len("POST"+address+"A: b\r\n") + len(body)); a.bytes != want {
 		t.Errorf("%d bytes were reserved, want %d", a.bytes, want)
+	}
+	if a.more {
+		t.Error("a call alone reserves ahead")
 	}
 	a.bytes = 0
 	_, err := get(t, n, engine.Request{URL: address, Header: map[string][]string{"X": {"a\nb"}}})
@@ -358,4 +317,47 @@ type secrets map[string]string
 func (s secrets) Secret(_ context.Context, name string) (string, bool, error) {
 	text, ok := s[name]
 	return text, ok, nil
+}
+
+// TestServe: calls are made one after the other until there are no more, each is told of once, and its
+// reply holds memory until it is released. Calls that nobody waits for are not made.
+func TestServe(t *testing.T) {
+	address, calls := server(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) })
+	var held atomic.Int64
+	a := &allowance{}
+	n := New(Options{Client: client(t, here), Limits: limits(), Allowance: a, Reserve: func(_ context.Context, bytes int64) (func(), error) {
+		held.Add(bytes)
+		return func() { held.Add(-bytes) }, nil
+	}})
+	type made struct {
+		number int
+		reply  engine.Reply
+		err    error
+	}
+	requests, done := make(chan engine.Request, 10), make(chan made)
+	ctx, cancel := context.WithCancel(t.Context())
+	n.Serve(ctx, requests, func(r engine.Request, reply engine.Reply, err error) { done <- made{r.Number, reply, err} })
+	for i := range 3 {
+		requests <- engine.Request{Number: i + 1, Method: "GET", URL: fmt.Sprintf("%s/%d", address, i+1), Most: 1000}
+	}
+	for i := range 3 {
+		one := <-done
+		if one.err != nil || one.number != i+1 || string(one.reply.Body) != fmt.Sprintf("/%d", i+1) || held.Load() < 2 {
+			t.Errorf("got %+v, and %d bytes are held", one, held.Load())
+		}
+		one.reply.Release()
+		if held.Load() != 0 && i == 2 {
+			t.Errorf("%d bytes are held in the end", held.Load())
+		}
+	}
+	if !a.more {
+		t.Error("calls side by side reserve nothing ahead")
+	}
+	sent := a.bytes
+	cancel()
+	requests <- engine.Request{Number: 4, Method: "GET", URL: address, Most: 1000}
+	if one := <-done; !errors.Is(one.err, context.Canceled) || a.bytes != sent || calls.Load() != 3 {
+		t.Errorf("too late: %+v, %d bytes of %d, %d calls", one, a.bytes, sent, calls.Load())
+	}
+	close(requests)
 }

@@ -14,21 +14,21 @@ type Limiter struct {
 	waiting []chan struct{}
 }
 
-// acquire waits until fewer than limit calls are under way; release ends this one. The
+// acquire waits until fewer than limit calls are under way; release ends one. The
 // error is that of ctx.
-func (l *Limiter) acquire(ctx context.Context, limit int) (release func(), err error) {
+func (l *Limiter) acquire(ctx context.Context, limit int) error {
 	l.mu.Lock()
 	if l.active < max(limit, 1) {
 		l.active++
 		l.mu.Unlock()
-		return l.release, nil
+		return nil
 	}
 	turn := make(chan struct{})
 	l.waiting = append(l.waiting, turn)
 	l.mu.Unlock()
 	select {
 	case <-turn:
-		return l.release, nil
+		return nil
 	case <-ctx.Done():
 	}
 	l.mu.Lock()
@@ -38,7 +38,7 @@ func (l *Limiter) acquire(ctx context.Context, limit int) (release func(), err e
 	} else {
 		l.handOver() // it was given the slot meanwhile
 	}
-	return nil, ctx.Err()
+	return ctx.Err()
 }
 
 func (l *Limiter) release() {

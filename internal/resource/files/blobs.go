@@ -58,6 +58,7 @@ type Blobs struct {
 	store       BlobStore
 	delay       time.Duration // of removals; 0 where they take effect at once
 	lockRemoval func() (release func(), ok bool)
+	mayRemove   func() error // nil where nobody else could
 
 	mu   sync.Mutex
 	held map[Hash]*hold
@@ -76,6 +77,10 @@ func NewBlobs(store BlobStore) *Blobs {
 // refers to, while some are removed: lock reports false where one does already.
 // Without it no other process does. It is called before the blobs are used.
 func (b *Blobs) SetRemovalLock(lock func() (release func(), ok bool)) { b.lockRemoval = lock }
+
+// CheckRemovals says how a process finds out, before each removal, that it is still the one that removes: one that stood still
+// for long would remove what was written again meanwhile. It is called before blobs are removed.
+func (b *Blobs) CheckRemovals(mayRemove func() error) { b.mayRemove = mayRemove }
 
 // Close closes the store.
 func (b *Blobs) Close() error { return b.store.Close() }
@@ -197,7 +202,10 @@ func (b *Blobs) remove(ctx context.Context, rows Store, list []DeadBlob) (remove
 	}
 	var gone []Hash
 	for _, hash := range started {
-		if err = ctx.Err(); err != nil {
+		if err = ctx.Err(); err == nil && b.mayRemove != nil {
+			err = b.mayRemove()
+		}
+		if err != nil {
 			break
 		}
 		if err = b.store.Remove(hash); err != nil {

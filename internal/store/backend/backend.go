@@ -11,17 +11,20 @@ import (
 
 	"ql/internal/account"
 	"ql/internal/audit"
+	"ql/internal/member"
 	"ql/internal/redacted"
 	"ql/internal/store"
 	"ql/internal/store/postgres"
 	"ql/internal/store/relational"
 	"ql/internal/store/sqlite"
+	"ql/internal/store/tables"
 )
 
 // Options are how a store is opened. A zero field means its default.
 type Options struct {
 	Data     string        // the data folder
 	Database redacted.Text // the URL of a database; "" for SQLite in the data folder
+	Direct   redacted.Text // the URL of the same without a pooler; "" where Database is that
 
 	// Own takes the data folder for this process, as a server does. Without it a store is
 	// opened for a short command, beside a server or not.
@@ -30,6 +33,8 @@ type Options struct {
 	Create bool
 	// Join says that the folder may be that of one more node of a database.
 	Join bool
+	// Move says that all is copied from or to the store: also one that serves nobody is opened.
+	Move bool
 
 	// Actor is who makes changes whose context names nobody; the service unless set.
 	Actor audit.Actor
@@ -47,6 +52,10 @@ type Backend interface {
 	Aggregate() store.Store
 	// Reseal replaces all that is sealed by what f makes of it.
 	Reseal(ctx context.Context, f func(relational.Sealed) ([]byte, error)) (int, error)
+	// Read reads something at one moment.
+	Read(ctx context.Context, f func(relational.Tx) error) error
+	// Tables returns a connection to all that is stored, as the tables that it is in.
+	Tables(ctx context.Context) (tables.Access, error)
 	Close() error
 }
 
@@ -60,22 +69,49 @@ type Bucket interface {
 // Opened is an open store, and what a data folder is to it.
 type Opened struct {
 	Backend
-	// Node is the number of the node that has the folder: 1 is the first, whose folder has the databases of accounts.
+	// Node is the number of the node that has the folder: 1 is the first.
 	Node   int64
 	Bucket Bucket // nil where there is one node
 }
 
-// HasDatabases tells whether the databases of accounts are in the folder.
-func (o Opened) HasDatabases() bool { return o.Node == 1 }
+// IsFirst tells whether the node is the first one, which looks after what is no longer needed.
+func (o Opened) IsFirst() bool { return o.Node == 1 }
 
-// Open opens the store.
+// Databases is the folder in the data folder that has the databases of accounts, or copies of them.
+func (o Opened) Databases() (folder string, areCopies bool) {
+	if o.Bucket == nil {
+		return sqlite.AccountFolder, false
+	}
+	return sqlite.CopyFolder, true
+}
+
+// Duties returns which of several nodes does what; nil where there is one.
+func (o Opened) Duties(s store.Store) member.Duties {
+	if o.Bucket == nil {
+		return nil
+	}
+	return s.Duties
+}
+
+// Open opens the store. One that is being filled by a move, or was left by one, is refused.
 func Open(ctx context.Context, o Options) (Opened, error) {
+	opened, err := open(ctx, o)
+	if err != nil || o.Move {
+		return opened, err
+	}
+	if err := opened.Read(ctx, relational.Tx.CheckMoves); err != nil {
+		return Opened{}, errors.Join(err, opened.Close())
+	}
+	return opened, nil
+}
+
+func open(ctx context.Context, o Options) (Opened, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Database == "" {
 		s, err := sqlite.Open(ctx, sqlite.Options{
-			Folder: o.Data, Own: o.Own, Actor: o.Actor, Grown: o.Grown, AcceptDamage: o.AcceptDamage,
+			Folder: o.Data, Own: o.Own, Actor: o.Actor, Grown: o.Grown, AcceptDamage: o.AcceptDamage, NoUpgrade: o.Move,
 			Migrated: func(from, to int, took time.Duration) {
 				o.Log.Info("the store was upgraded: a copy of it as it was is beside it", "from", from, "to", to, "took_us", took.Microseconds())
 			},
@@ -95,7 +131,7 @@ func Open(ctx context.Context, o Options) (Opened, error) {
 		readers = 2
 	}
 	var err error
-	d.Store, err = postgres.Open(ctx, postgres.Options{URL: o.Database.Reveal(), Migrate: o.Own, Readers: readers, Actor: o.Actor, Grown: o.Grown,
+	d.Store, err = postgres.Open(ctx, postgres.Options{URL: o.Database.Reveal(), Direct: o.Direct.Reveal(), Migrate: o.Own && !o.Move, Readers: readers, Actor: o.Actor, Grown: o.Grown,
 		Migrated: func(from, to int, took time.Duration) {
 			o.Log.Info("the store was upgraded", "from", from, "to", to, "took_us", took.Microseconds())
 		}})

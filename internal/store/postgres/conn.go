@@ -36,6 +36,9 @@ type conn struct {
 	pg         *pgconn.PgConn
 	session    relational.Session
 	statements map[string]*statement
+	// pooled says that another transaction may find another connection of the server's: nothing stays that was
+	// prepared or set.
+	pooled bool
 
 	changes    changed // by statements since it was last emptied
 	knowsFiles bool    // it was told whose files are changed
@@ -49,7 +52,7 @@ type statement struct {
 }
 
 func connect(ctx context.Context, config *pgconn.Config) (*conn, error) {
-	c := &conn{statements: map[string]*statement{}}
+	c := &conn{statements: map[string]*statement{}, pooled: isPooled(config)}
 	c.session.Conn = c
 	config = config.Copy()
 	dial := config.DialFunc
@@ -87,6 +90,23 @@ func (c *conn) run(ctx context.Context, sql string) error {
 	return err
 }
 
+// begin begins a transaction.
+func (c *conn) begin(ctx context.Context, how string) error {
+	sql := "BEGIN " + how
+	if c.pooled {
+		sql += localTimeouts
+	}
+	return c.run(ctx, sql)
+}
+
+// execute runs a statement that is prepared, or whose types are known from when it was.
+func (c *conn) execute(ctx context.Context, s *statement, p *params) *pgconn.ResultReader {
+	if c.pooled {
+		return c.pg.ExecParams(ctx, s.SQL, p.values, s.ParamOIDs, p.formats, binaryResults)
+	}
+	return c.pg.ExecPrepared(ctx, s.Name, p.values, p.formats, binaryResults)
+}
+
 // prepare returns the prepared form of a statement whose parameters are of the types of
 // args, as far as these say; the server says the others.
 func (c *conn) prepare(ctx context.Context, sql string, types func(i int) uint32, n int) (*statement, error) {
@@ -98,7 +118,11 @@ func (c *conn) prepare(ctx context.Context, sql string, types func(i int) uint32
 	for i := range oids {
 		oids[i] = types(i)
 	}
-	d, err := c.pg.Prepare(ctx, "q"+strconv.Itoa(len(c.statements)), translate(sql), oids)
+	name := "q" + strconv.Itoa(len(c.statements))
+	if c.pooled {
+		name = ""
+	}
+	d, err := c.pg.Prepare(ctx, name, translate(sql), oids)
 	if err != nil {
 		return nil, fmt.Errorf("prepare %q: %w", sql, err)
 	}
@@ -147,6 +171,9 @@ func translate(sql string) string {
 		case !quoted && strings.HasPrefix(sql[i:], "instr("):
 			out.WriteString("strpos(")
 			i += len("instr(") - 1
+		case !quoted && strings.HasPrefix(sql[i:], relational.Now):
+			out.WriteString("CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)")
+			i += len(relational.Now) - 1
 		default:
 			out.WriteByte(c)
 		}
@@ -251,7 +278,7 @@ func (c *conn) start(ctx context.Context, sql string, args []any) (*pgconn.Resul
 			return nil, fmt.Errorf("%q: %w", sql, err)
 		}
 	}
-	return c.pg.ExecPrepared(ctx, s.Name, p.values, p.formats, binaryResults), nil
+	return c.execute(ctx, s, p), nil
 }
 
 var binaryResults = []int16{1}
@@ -305,7 +332,7 @@ func (c *conn) ExecValues(ctx context.Context, sql string, values []relational.V
 			p.blob(i, v.Blob)
 		}
 	}
-	return c.finish(c.pg.ExecPrepared(ctx, s.Name, p.values, p.formats, binaryResults))
+	return c.finish(c.execute(ctx, s, p))
 }
 
 // Insert implements relational.Conn.
@@ -343,7 +370,7 @@ func (c *conn) Snapshot(ctx context.Context, f func() error) (err error) {
 	if c.pg.TxStatus() != 'I' {
 		return f()
 	}
-	if err := c.run(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
+	if err := c.begin(ctx, "ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
 		return err
 	}
 	// Also after the end of the context: the connection is used again.

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -83,6 +84,9 @@ func explain(err error) error {
 		if strings.HasPrefix(code, class) {
 			return unavailable.WithCause(err)
 		}
+	}
+	if code == "26000" || code == "42P05" { // a statement that is not there, or there twice
+		return unavailable.WithCause(fmt.Errorf("--database leads to a pooler that gives connections away after each transaction: name the database itself by --database-direct: %w", err))
 	}
 	if isLost(err) {
 		return unavailable.WithCause(err)

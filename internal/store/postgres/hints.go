@@ -76,7 +76,7 @@ func (h *hints) Deliver(ctx context.Context) {
 		}
 		var err error
 		if c == nil || c.pg.IsClosed() {
-			if c, err = connect(ctx, h.store.config); err != nil {
+			if c, err = connect(ctx, h.store.direct); err != nil {
 				c = nil
 			} else {
 				err = c.run(ctx, "SET synchronous_commit = off")
@@ -121,7 +121,7 @@ func (h *hints) Listen(ctx context.Context, f func(member.Hint)) {
 
 // listen calls f with what comes by one connection, until that fails. It reports whether it worked before.
 func (h *hints) listen(ctx context.Context, f func(member.Hint)) (worked bool) {
-	config := h.store.config.Copy()
+	config := h.store.direct.Copy()
 	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
 		if n.Channel == hintChannel && len(n.Payload) == 1 {
 			f(member.Hint(n.Payload[0]))

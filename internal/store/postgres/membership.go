@@ -2,16 +2,12 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"ql/internal/member"
 	"ql/internal/store/relational"
 )
-
-// renewal counts a renewal of a member that has seen the last change, and returns how many members there are. What
-// it looks at is as it was at one moment, after it was sent: a change that it does not know of came later.
-const renewal = `UPDATE members SET counter = counter + 1, seen = ?3 WHERE id = ?1 AND incarnation = ?2 AND (SELECT last FROM head WHERE one = 1) = ?3
-	RETURNING (SELECT count(*) FROM members)`
 
 // membership is the connection by which a member renews, and looks at the others: neither those who read nor those
 // who write keep it waiting. It is opened when it is first needed.
@@ -23,9 +19,9 @@ type membership struct {
 	closed bool
 }
 
-// query runs a statement, on another connection where the one of before is lost.
-func (m *membership) query(ctx context.Context, sql string, args []any, f func(relational.Row) bool) error {
-	return m.use(ctx, func(c *conn) error { return c.Query(ctx, sql, args, f) })
+// do runs statements one by one, in no transaction, on another connection where the one of before is lost.
+func (m *membership) do(ctx context.Context, f func(relational.Tx) error) error {
+	return m.use(ctx, func(c *conn) error { return f(relational.NewTx(ctx, &relational.Session{Conn: c})) })
 }
 
 // run runs a statement that gives nothing.
@@ -43,13 +39,18 @@ func (m *membership) use(ctx context.Context, do func(*conn) error) (err error) 
 		m.conn = nil
 	}
 	if m.conn == nil {
-		if m.conn, err = connect(ctx, m.store.config); err != nil {
+		if m.conn, err = connect(ctx, m.store.direct); err != nil {
 			m.conn = nil
 			return err
 		}
 	}
 	m.conn.line.patience = callerPatience
 	err = do(m.conn)
+	for _, answer := range []error{member.ErrBehind, member.ErrBuried, member.ErrReplaced} {
+		if errors.Is(err, answer) {
+			return err // it was well asked
+		}
+	}
 	if err != nil && !m.conn.pg.IsClosed() {
 		_ = m.conn.close() // whatever it was, the next try begins anew
 	}
@@ -64,22 +65,4 @@ func (m *membership) close() error {
 		return nil
 	}
 	return m.conn.close()
-}
-
-// whyNotRenewed says why a renewal changed nothing.
-func (s *Store) whyNotRenewed(ctx context.Context, who member.Member) error {
-	incarnation, found := int64(0), false
-	err := s.membership.query(ctx, "SELECT incarnation FROM members WHERE id = ?", []any{who.ID}, func(r relational.Row) bool {
-		incarnation, found = r.Int(0), true
-		return false
-	})
-	switch {
-	case err != nil:
-		return err
-	case !found:
-		return member.ErrBuried
-	case incarnation != who.Incarnation:
-		return member.ErrReplaced
-	}
-	return member.ErrBehind
 }

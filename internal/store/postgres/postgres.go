@@ -39,10 +39,27 @@ const (
 	cancelDelay = 500 * time.Millisecond
 )
 
+// timeouts are the settings by which the server itself bounds what is asked of it.
+var timeouts = map[string]string{
+	"statement_timeout": milliseconds(statementTimeout), "lock_timeout": milliseconds(lockTimeout),
+	"idle_in_transaction_session_timeout": milliseconds(2 * statementTimeout),
+}
+
+// localTimeouts sets them for one transaction.
+var localTimeouts = func() (sql string) {
+	for name, value := range timeouts {
+		sql += "; SET LOCAL " + name + " = " + value
+	}
+	return sql
+}()
+
 // Options are how a store is opened. A zero field means its default.
 type Options struct {
 	// URL says where the database is: postgres://user@host/db?sslmode=…
 	URL string
+	// Direct says where it is without the pooler that URL leads to, which gives a connection away after each
+	// transaction; "" where URL leads to the database, or to a pooler that does not.
+	Direct string
 	// Migrate brings the schema up to date, as a server does. Without it a schema that is
 	// not is refused, unless there is none yet.
 	Migrate bool
@@ -86,8 +103,10 @@ type Store struct {
 	*relational.Store
 
 	config   *pgconn.Config
+	direct   *pgconn.Config // of connections that have something of their own, such as what they listen to
 	writer   *writer
 	readers  *readers
+	counters *readers // connections for what buckets count
 	versions versions
 	// membership and hints have connections of their own.
 	membership membership
@@ -108,11 +127,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := parse(o.URL)
+	config, direct, err := parseBoth(o.URL, o.Direct)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: config, validFor: o.ValidFor}
+	s := &Store{config: config, direct: direct, validFor: o.ValidFor}
 	s.membership.store, s.hints = s, newHints(s)
 	c, err := connect(ctx, config)
 	if err != nil {
@@ -138,8 +157,28 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		}
 		return c, err
 	})
+	s.counters = newReaders(counterConns, func(ctx context.Context) (*conn, error) { return openCounter(ctx, direct) })
 	return s, nil
 }
+
+// parseBoth reads where the database is, and where it is without a pooler.
+func parseBoth(url, direct string) (pooled, own *pgconn.Config, err error) {
+	if direct == "" {
+		own, err = parse(url)
+		return own, own, err
+	}
+	if own, err = parse(direct); err != nil {
+		return nil, nil, err
+	}
+	if pooled, err = parse(url); err != nil {
+		return nil, nil, err
+	}
+	pooled.AfterConnect = nil // what it set would stay with whoever gets the connection next
+	return pooled, own, nil
+}
+
+// isPooled tells whether connections are given away after each transaction.
+func isPooled(c *pgconn.Config) bool { return c.AfterConnect == nil }
 
 // parse reads where the database is. The error shows no password.
 func parse(url string) (*pgconn.Config, error) {
@@ -151,14 +190,21 @@ func parse(url string) (*pgconn.Config, error) {
 		return nil, fault.New(fault.InvalidRequest, "--database is not readable: it must be like postgres://user@host/database?sslmode=verify-full").WithCause(err)
 	}
 	config.ConnectTimeout = connectTimeout
-	for name, value := range map[string]string{
-		"application_name": "ql", "client_encoding": "UTF8", "timezone": "UTC",
-		"statement_timeout": milliseconds(statementTimeout), "lock_timeout": milliseconds(lockTimeout),
-		"idle_in_transaction_session_timeout": milliseconds(2 * statementTimeout),
-	} {
+	for name, value := range map[string]string{"application_name": "ql", "client_encoding": "UTF8", "timezone": "UTC"} {
 		if _, set := config.RuntimeParams[name]; !set {
 			config.RuntimeParams[name] = value
 		}
+	}
+	var set []string
+	for name, value := range timeouts {
+		if _, given := config.RuntimeParams[name]; !given {
+			set = append(set, "SET "+name+" = "+value)
+		}
+	}
+	// Not with the parameters of the start: PgBouncer refuses those that it does not know.
+	config.AfterConnect = func(ctx context.Context, c *pgconn.PgConn) error {
+		_, err := c.Exec(ctx, strings.Join(set, "; ")).ReadAll()
+		return err
 	}
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: c, DeadlineDelay: cancelDelay}
@@ -169,7 +215,7 @@ func parse(url string) (*pgconn.Config, error) {
 func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 
 func openIDs(ctx context.Context, c *conn) (*relational.IDs, error) {
-	if err := c.run(ctx, "BEGIN ISOLATION LEVEL SERIALIZABLE"); err != nil {
+	if err := c.begin(ctx, "ISOLATION LEVEL SERIALIZABLE"); err != nil {
 		return nil, err
 	}
 	ids, err := relational.OpenIDs(relational.NewTx(ctx, &c.session))
@@ -201,7 +247,7 @@ func (s *Store) Freed() {}
 func (s *Store) Aggregate() store.Store {
 	all := s.Store.Aggregate()
 	all.Backend, all.Versions, all.SiteVersions, all.Log = s, s, s, noLog{s}
-	all.Members, all.Hints, all.Turns = members{all.Members, s}, s.hints, s.Sessions()
+	all.Members, all.Hints, all.Turns, all.Buckets = members{all.Members, s}, s.hints, s.Sessions(), buckets{s.Store.Buckets(), s}
 	return all
 }
 
@@ -248,5 +294,5 @@ func (s *Store) Stats() store.Stats {
 // Close waits for the reads and writes under way and closes the store. A second time it does
 // nothing.
 func (s *Store) Close() error {
-	return errors.Join(s.readers.close(), s.writer.close(), s.membership.close())
+	return errors.Join(s.readers.close(), s.counters.close(), s.writer.close(), s.membership.close())
 }

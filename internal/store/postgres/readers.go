@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"ql/internal/store/relational"
 )
@@ -15,6 +16,8 @@ type readers struct {
 	idle   chan *conn // nil stands for one that is not open yet
 	closed chan struct{}
 	once   sync.Once
+
+	breaker breaker
 }
 
 func newReaders(n int, open func(context.Context) (*conn, error)) *readers {
@@ -30,6 +33,9 @@ func (r *readers) read(ctx context.Context, f func(relational.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if r.breaker.refuses(ctx) {
+		return unavailable
+	}
 	c, err := r.acquire(ctx)
 	if err != nil {
 		return err
@@ -44,11 +50,13 @@ func (r *readers) read(ctx context.Context, f func(relational.Tx) error) error {
 	for again := c != nil; ; again = false {
 		if c == nil {
 			if c, err = r.open(ctx); err != nil {
+				r.breaker.note(err)
 				return err
 			}
 		}
 		c.line.patience = patienceFor(ctx)
 		err = f(relational.NewTx(ctx, &c.session))
+		r.breaker.note(err)
 		if again && ctx.Err() == nil && c.pg.IsClosed() && isLost(err) && !isLate(err) {
 			c = nil
 			continue
@@ -66,6 +74,17 @@ func (r *readers) acquire(ctx context.Context) (*conn, error) {
 		return c, nil
 	case <-r.closed:
 		return nil, ErrClosed
+	default:
+	}
+	timer := time.NewTimer(patienceFor(ctx))
+	defer timer.Stop()
+	select {
+	case c := <-r.idle:
+		return c, nil
+	case <-r.closed:
+		return nil, ErrClosed
+	case <-timer.C:
+		return nil, unavailable
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -69,7 +69,7 @@ func migrateSchema(ctx context.Context, c *conn, steps []migrate.Step, o Options
 	if err != nil || len(pending) == 0 {
 		return err
 	}
-	if version > 0 && !o.Migrate {
+	if version > 0 && !o.Migrate && c.holdsAccounts(ctx) {
 		return fault.New(fault.StorageUnavailable, "the database must be upgraded first: start the new version of the server")
 	}
 	began := time.Now()
@@ -84,6 +84,16 @@ func migrateSchema(ctx context.Context, c *conn, steps []migrate.Step, o Options
 		o.Migrated(version, len(steps), time.Since(began))
 	}
 	return nil
+}
+
+// holdsAccounts tells whether a store of an earlier version is more than one whose making was cut off.
+func (c *conn) holdsAccounts(ctx context.Context) bool {
+	held := false
+	err := c.Query(ctx, "SELECT 1 FROM accounts LIMIT 1", nil, func(relational.Row) bool {
+		held = true
+		return false
+	})
+	return held || err != nil
 }
 
 // progress returns how far the schema has come.

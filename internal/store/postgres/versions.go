@@ -28,6 +28,7 @@ type versions struct {
 	self  atomic.Pointer[member.Member] // this process; nil where it is none
 	valid atomic.Int64                  // until when it is certainly one, since the machine booted
 	alone atomic.Int64                  // until when there is certainly no other
+	nodes atomic.Int64                  // how many there are, this process among them, as of its last renewal
 }
 
 // changed is what a transaction changes.
@@ -173,19 +174,16 @@ func (m members) Renew(ctx context.Context, who member.Member, seen int64) error
 	v := &m.store.versions
 	v.forget(seen)
 	began := member.BootTime()
-	members := int64(0)
-	err := m.store.membership.query(ctx, renewal, []any{who.ID, who.Incarnation, seen}, func(r relational.Row) bool {
-		members = r.Int(0)
-		return false
-	})
-	switch {
-	case err != nil:
+	var members int64
+	if err := m.store.membership.do(ctx, func(t relational.Tx) (err error) {
+		members, err = t.RenewMember(who, seen)
 		return err
-	case members == 0:
-		return m.store.whyNotRenewed(ctx, who)
+	}); err != nil {
+		return err
 	}
 	until := int64(began + m.store.validFor)
 	v.valid.Store(until)
+	v.nodes.Store(members)
 	if members > 1 {
 		until = 0
 	}
@@ -195,21 +193,18 @@ func (m members) Renew(ctx context.Context, who member.Member, seen int64) error
 
 // List implements member.Store.
 func (m members) List(ctx context.Context) (list []member.Info, err error) {
-	err = m.store.membership.query(ctx, "SELECT id, incarnation, counter, seen, version, formats, address FROM members ORDER BY id", nil, func(r relational.Row) bool {
-		list = append(list, member.Info{
-			Member: member.Member{ID: r.Int(0), Incarnation: r.Int(1)}, Counter: r.Int(2), Seen: r.Int(3),
-			Version: string(r.Text(4)), Formats: int(r.Int(5)), Address: string(r.Text(6)),
-		})
-		return true
+	err = m.store.membership.do(ctx, func(t relational.Tx) error {
+		list, err = t.Members()
+		return err
 	})
 	return list, err
 }
 
 // LastChange implements member.Store.
 func (m members) LastChange(ctx context.Context) (last int64, err error) {
-	err = m.store.membership.query(ctx, "SELECT last FROM head WHERE one = 1", nil, func(r relational.Row) bool {
-		last = r.Int(0)
-		return false
+	err = m.store.membership.do(ctx, func(t relational.Tx) error {
+		last, err = t.LastChange()
+		return err
 	})
 	return last, err
 }

@@ -36,6 +36,7 @@ type writer struct {
 	number int64 // of the last transaction that was committed, in that row
 
 	writes, commits atomic.Int64
+	breaker         breaker
 	failing         atomic.Pointer[error] // what the storage last did to a change; nil after a commit
 }
 
@@ -67,10 +68,18 @@ func (w *writer) register(ctx context.Context) error {
 }
 
 func (w *writer) write(ctx context.Context, do func(relational.Tx) error) error {
+	if w.breaker.refuses(ctx) {
+		return unavailable
+	}
 	change := &write{ctx: ctx, do: do}
-	switch err := w.group.Do(ctx, change); {
+	// One that stands behind others which hang is not begun.
+	waiting, cancel := context.WithTimeout(ctx, patienceFor(ctx))
+	defer cancel()
+	switch err := w.group.Do(waiting, change); {
 	case errors.Is(err, batch.ErrClosed):
 		return ErrClosed
+	case err != nil && ctx.Err() == nil:
+		return unavailable.WithCause(err)
 	case err != nil:
 		return err
 	}
@@ -112,11 +121,17 @@ func (w *writer) perform(batch []*write) {
 	savepoints, lost := false, false
 	until := time.Now().Add(conflictTime)
 	for tries := 0; len(batch) > 0; tries++ {
-		if err := w.connected(); err != nil {
+		if batch = w.admit(batch); len(batch) == 0 {
+			return
+		}
+		err := w.connected()
+		w.breaker.note(err)
+		if err != nil {
 			w.finish(batch, err)
 			return
 		}
 		r := w.attempt(batch, savepoints)
+		w.breaker.note(r.err)
 		switch {
 		case r.err == nil:
 			w.finish(batch, nil)
@@ -150,6 +165,17 @@ func (w *writer) perform(batch []*write) {
 			return
 		}
 	}
+}
+
+// admit ends the writes that came while the server said nothing, and returns the others.
+func (w *writer) admit(batch []*write) []*write {
+	return slices.DeleteFunc(batch, func(c *write) bool {
+		if !w.breaker.refuses(c.ctx) {
+			return false
+		}
+		c.finish(unavailable)
+		return true
+	})
 }
 
 // pause waits a little before a transaction is run again, the longer the more often it was.
@@ -250,7 +276,7 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 		shortest = min(shortest, patienceFor(one.ctx))
 	}
 	c.line.patience = shortest
-	if err := c.run(ctx, "BEGIN ISOLATION LEVEL SERIALIZABLE"); err != nil {
+	if err := c.begin(ctx, "ISOLATION LEVEL SERIALIZABLE"); err != nil {
 		return result{err: err}
 	}
 	defer func() {

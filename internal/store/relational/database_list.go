@@ -42,3 +42,13 @@ func (s *Store) SaveDatabaseList(ctx context.Context, found map[account.ID][]str
 		return nil
 	})
 }
+
+// CountUsers returns how many jobs have not ended whose programs use databases.
+func (s *Store) CountUsers(ctx context.Context) (n int, err error) {
+	err = s.read(ctx, func(t tx) error {
+		count, err := t.number("SELECT count(*) FROM jobs WHERE program IS NOT NULL AND uses_databases = 1")
+		n = int(count)
+		return err
+	})
+	return n, err
+}

@@ -126,3 +126,15 @@ func (s *Store) NewID() job.ID {
 	moment := uint64(time.Now().UnixMicro())>>2<<10 | c.counter.Add(1)&1023
 	return c.at(moment&halfMask, binary.BigEndian.Uint64(b[:])&halfMask)
 }
+
+// MadeAt returns when an id was made, by the clock of the node that made it; false where that cannot be told.
+func (s *Store) MadeAt(id job.ID) (time.Time, bool) {
+	if s.ids.block == nil {
+		return time.Time{}, false
+	}
+	place := s.ids.place(id)
+	if len(place) != aes.BlockSize {
+		return time.Time{}, false
+	}
+	return time.UnixMicro(int64(binary.BigEndian.Uint64(place) >> 10 << 2)), true
+}

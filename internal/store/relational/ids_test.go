@@ -5,6 +5,7 @@ import (
 	"crypto/aes"
 	"slices"
 	"testing"
+	"time"
 
 	"ql/internal/job"
 )
@@ -60,5 +61,27 @@ func TestPlacesOfIDs(t *testing.T) {
 	odd := job.ID{1, 2, 3}
 	if back := s.ids.id(s.ids.place(odd)); back != odd {
 		t.Errorf("%v came back as %v", odd, back)
+	}
+}
+
+// TestMadeAt: an id tells its store when it was made, and one of somebody else's nothing that is near.
+func TestMadeAt(t *testing.T) {
+	block, err := aes.NewCipher([]byte("sixteen bytes of"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(nil, &IDs{block: block})
+	for range 100 {
+		before := time.Now()
+		made, ok := s.MadeAt(s.NewID())
+		if !ok || made.Before(before.Add(-time.Millisecond)) || made.After(time.Now()) {
+			t.Fatalf("an id of %v was made at %v, %t", before, made, ok)
+		}
+		if made, ok := s.MadeAt(job.NewID()); ok && time.Since(made).Abs() < time.Hour {
+			t.Errorf("an id of another was made at %v", made)
+		}
+	}
+	if _, ok := New(nil, &IDs{}).MadeAt(job.NewID()); ok {
+		t.Error("without a key it tells when")
 	}
 }

@@ -18,6 +18,10 @@ func (s *Store) Members() Members { return Members{s} }
 func (s Members) Join(ctx context.Context, n member.Node) (m member.Member, last int64, err error) {
 	err = s.store.write(ctx, func(t tx) error {
 		m.ID, t.conn.member = n.ID, n.ID
+		// A move that began after the store was opened.
+		if err := t.CheckMoves(); err != nil {
+			return err
+		}
 		// Those who were alone must see that they are not any more.
 		if _, err := t.one(`UPDATE head SET incarnation = incarnation + 1, last = last + CASE WHEN EXISTS (SELECT 1 FROM members WHERE id <> ?) THEN 1 ELSE 0 END
 			WHERE one = 1 RETURNING incarnation, last`, func(r row) { m.Incarnation, last = r.int(0), r.int(1) }, n.ID); err != nil {
@@ -37,13 +41,20 @@ func (s Members) Join(ctx context.Context, n member.Node) (m member.Member, last
 // Renew implements member.Store.
 func (s Members) Renew(ctx context.Context, m member.Member, seen int64) error {
 	return s.store.write(ctx, func(t tx) error {
-		n, err := t.exec("UPDATE members SET counter = counter + 1, seen = ?3 WHERE id = ?1 AND incarnation = ?2 AND (SELECT last FROM head WHERE one = 1) = ?3",
-			m.ID, m.Incarnation, seen)
-		if err != nil || n > 0 {
-			return err
-		}
-		return t.whyNoMember(m)
+		_, err := t.RenewMember(m, seen)
+		return err
 	})
+}
+
+// RenewMember renews a member, and returns how many there are. Where nobody changes anything meanwhile, it is one
+// statement: what it looks at is as it was at one moment, and a change that it does not know of came later.
+func (t Tx) RenewMember(m member.Member, seen int64) (members int64, err error) {
+	renewed, err := t.one(`UPDATE members SET counter = counter + 1, seen = ?3 WHERE id = ?1 AND incarnation = ?2 AND (SELECT last FROM head WHERE one = 1) = ?3
+		RETURNING (SELECT count(*) FROM members)`, func(r row) { members = r.int(0) }, m.ID, m.Incarnation, seen)
+	if err == nil && !renewed {
+		err = t.whyNoMember(m)
+	}
+	return members, err
 }
 
 // whyNoMember says why a member could not renew, or act as one.
@@ -67,21 +78,31 @@ const isMember = "EXISTS (SELECT 1 FROM members WHERE id = ? AND incarnation = ?
 // LastChange implements member.Store.
 func (s Members) LastChange(ctx context.Context) (last int64, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		_, err := t.one("SELECT last FROM head WHERE one = 1", func(r row) { last = r.int(0) })
+		last, err = t.LastChange()
 		return err
 	})
 	return last, err
 }
 
+// LastChange returns the number of the last change that all members must see.
+func (t Tx) LastChange() (int64, error) { return t.number("SELECT last FROM head WHERE one = 1") }
+
 // List implements member.Store.
 func (s Members) List(ctx context.Context) (list []member.Info, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		return t.each("SELECT id, incarnation, counter, seen, version, formats, address FROM members ORDER BY id", func(r row) {
-			list = append(list, readMember(r))
-		})
+		list, err = t.Members()
+		return err
 	})
 	return list, err
 }
+
+// Members returns all members, by their node.
+func (t Tx) Members() (list []member.Info, err error) {
+	err = t.each("SELECT "+memberColumns+" FROM members ORDER BY id", func(r row) { list = append(list, readMember(r)) })
+	return list, err
+}
+
+const memberColumns = "id, incarnation, counter, seen, version, formats, address"
 
 func readMember(r row) member.Info {
 	return member.Info{

@@ -86,11 +86,18 @@ const (
 
 // claimable returns the jobs of an account that it has places for, the longest due first.
 func (t tx) claimable(c *job.ClaimQuery, dead []int64, p job.Places) (list []claimable, err error) {
+	elsewhere := false
+	if c.Homes {
+		if elsewhere, err = t.has("SELECT 1 FROM homes JOIN members ON members.id = homes.member AND members.incarnation = homes.incarnation WHERE homes.account = ? AND homes.incarnation <> ?",
+			int64(p.Account), c.Member.Incarnation); err != nil {
+			return nil, err
+		}
+	}
 	sources := 0
 	read := func(sql string, of any) error {
 		sources++
 		return t.each(sql, func(r row) { list = append(list, readClaimable(r)) },
-			int64(p.Account), p.N, c.Formats, job.SuspectCrashes, c.Suspects, p.Stopping, of, !c.NoDatabases)
+			int64(p.Account), p.N, c.Formats, job.SuspectCrashes, c.Suspects, p.Stopping, of, !elsewhere)
 	}
 	// One that was never begun has not crashed.
 	if !c.Suspects {

@@ -20,6 +20,13 @@ func (s *Store) Shipped() Shipped { return Shipped{s} }
 // Claim implements ship.Log.
 func (s Shipped) Claim(ctx context.Context, id account.ID, m member.Member) (h ship.Home, err error) {
 	err = s.store.write(ctx, func(t tx) error {
+		if m == (member.Member{}) {
+			h = ship.Home{Account: id}
+			if err := t.requireHome(h); err != nil {
+				return err
+			}
+			return t.requireAccount(id)
+		}
 		if there, err := t.has("SELECT 1 WHERE "+isMember, m.ID, m.Incarnation); err != nil || !there {
 			return notHome(err)
 		}
@@ -32,8 +39,8 @@ func (s Shipped) Claim(ctx context.Context, id account.ID, m member.Member) (h s
 			return err
 		}
 		if found {
-			lives := ship.ElsewhereError{}
-			there, err := t.one("SELECT id, incarnation, counter, seen, version, formats, address FROM members WHERE id = ? AND incarnation = ?", func(r row) {
+			lives := ship.ElsewhereError{Account: id}
+			there, err := t.one("SELECT "+memberColumns+" FROM members WHERE id = ? AND incarnation = ?", func(r row) {
 				lives.Member = readMember(r)
 			}, has.ID, has.Incarnation)
 			if err != nil {
@@ -73,9 +80,25 @@ func (s Shipped) Leave(ctx context.Context, h ship.Home) error {
 	})
 }
 
+// Homes implements ship.Log.
+func (s Shipped) Homes(ctx context.Context) (homes map[int64]int, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		homes = map[int64]int{}
+		return t.each("SELECT incarnation, count(*) FROM homes WHERE incarnation <> 0 GROUP BY incarnation", func(r row) { homes[r.int(0)] = int(r.int(1)) })
+	})
+	return homes, err
+}
+
 // requireHome checks that a home is one still: a member that was buried has none, also where nobody
-// has taken it over yet.
+// has taken it over yet. No member is the home of all in a store that is being filled, and has none.
 func (t tx) requireHome(h ship.Home) error {
+	if h.Member == (member.Member{}) {
+		filled, err := t.has("SELECT 1 FROM moves WHERE state = '" + MoveFilling + "' AND NOT EXISTS (SELECT 1 FROM members)")
+		if err != nil || filled {
+			return err
+		}
+		return ship.ErrNotHome
+	}
 	there, err := t.has("SELECT 1 FROM homes WHERE account = ? AND member = ? AND incarnation = ? AND epoch = ? AND "+isMember,
 		int64(h.Account), h.Member.ID, h.Member.Incarnation, h.Epoch, h.Member.ID, h.Member.Incarnation)
 	if err != nil || there {

@@ -375,10 +375,14 @@ func (c *conn) Query(ctx context.Context, sql string, args []any, f func(relatio
 
 // Snapshot implements relational.Conn.
 func (c *conn) Snapshot(ctx context.Context, f func() error) (err error) {
-	if _, err := (tx{ctx, c}).exec("BEGIN"); err != nil {
+	// Not by the context, nor the end by it: the library looks at that behind the last step of a statement too, and one that
+	// has begun a transaction would say that it has not. The connection is used again.
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// Also after the end of the context: the connection is used again.
+	if _, err := (tx{context.Background(), c}).exec("BEGIN"); err != nil {
+		return err
+	}
 	defer func() {
 		if _, end := (tx{context.Background(), c}).exec("ROLLBACK"); end != nil {
 			err = errors.Join(err, end)

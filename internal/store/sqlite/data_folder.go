@@ -68,6 +68,8 @@ func checkNew(folder string) error {
 const (
 	AccountFolder = "accounts" // databases
 	BlobFolder    = "blobs"    // contents of files
+	// CopyFolder has copies of databases that last elsewhere: it may go at any time.
+	CopyFolder = "copies"
 )
 
 var ownedFolders = []struct{ folder, holds string }{{AccountFolder, "databases"}, {BlobFolder, "files"}}

@@ -51,6 +51,8 @@ type Options struct {
 	// Grown is told by how many bytes the records of an account grow, by this
 	// process, a moment before they do. Nobody can write meanwhile; may be left out.
 	Grown func(a account.ID, bytes int64)
+	// NoUpgrade refuses a store of an earlier version.
+	NoUpgrade bool
 	// AcceptDamage lets a folder be owned whose changes of last cannot all be read. They
 	// are lost; what could not be read is kept beside.
 	AcceptDamage bool
@@ -200,6 +202,8 @@ func openFile(ctx context.Context, o Options, folder, path string, steps []migra
 	_, version, err := s.check(ctx)
 	switch {
 	case err != nil:
+	case o.NoUpgrade && version > 0 && version < len(steps) && c.holdsAccounts(ctx):
+		err = fmt.Errorf("the store %s is of an earlier version (schema %d, and this program's is %d): start and stop the server of this version with it first, which upgrades it", path, version, len(steps))
 	case version == 0: // an empty file is as good as none
 		err = checkOrphans(folder)
 	case o.Own:
@@ -216,6 +220,12 @@ func openFile(ctx context.Context, o Options, folder, path string, steps []migra
 		return nil, errors.Join(err, c.close())
 	}
 	return c, nil
+}
+
+// holdsAccounts tells whether a store of an earlier version is more than one whose making was cut off.
+func (c *conn) holdsAccounts(ctx context.Context) bool {
+	held, err := tx{ctx, c}.has("SELECT 1 FROM accounts LIMIT 1")
+	return held || err != nil
 }
 
 // Close waits for the reads and writes under way and closes the store. A

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ql/internal/job"
+	"ql/internal/member"
 	"ql/internal/resource/sessions"
 	"ql/lang/value"
 )
@@ -25,8 +26,12 @@ func testQueueDatabases(t *testing.T, s Stores) {
 		return due(t, s, l.Seq)
 	}
 	other, own, handed := store(1, false, false), store(2, true, false), store(3, true, true)
+	two, _, err := s.Members.Join(t.Context(), member.Node{ID: 7})
+	must(t, err)
+	home, err := s.Shipped.Claim(t.Context(), ada.ID, two)
+	must(t, err)
 	without := claims(m, now, 10, ada.ID)
-	without.NoDatabases = true
+	without.Homes = true
 	wantClaimed(t, s, "without databases", without, other)
 	held := heldBy(t, s, m.Incarnation, job.Accepted)
 	if len(held) != 1 || held[0].ID != own.ID {
@@ -38,7 +43,8 @@ func testQueueDatabases(t *testing.T, s Stores) {
 	l := due(t, s, handed.Seq).Lease
 	must(t, s.Queue.Release(t.Context(), l, now, 0, 0))
 	wantClaimed(t, s, "again without", without)
-	again, err := s.Queue.Claim(t.Context(), claims(m, now, 10, ada.ID))
+	must(t, s.Shipped.Leave(t.Context(), home))
+	again, err := s.Queue.Claim(t.Context(), without)
 	must(t, err)
 	if len(again) != 1 || again[0].ID != handed.ID {
 		t.Errorf("again with databases: %v", again)
@@ -139,4 +145,28 @@ func codeOf(err error) string {
 		return e.Code
 	}
 	return fmt.Sprint(err)
+}
+
+// testDutyOfTwo: a duty is of one process, until that is dead.
+func testDutyOfTwo(t *testing.T, a, b *process) {
+	assume := func(p *process, m member.Member) bool {
+		t.Helper()
+		has, err := p.Duties.Assume(t.Context(), "upkeep", m)
+		must(t, err)
+		return has
+	}
+	same(t, "whether one gets it", assume(a, a.member()), true)
+	same(t, "whether the other gets it too", assume(b, b.member()), false)
+	same(t, "whether it has it still", assume(a, a.member()), true)
+	dead := a.member()
+	b.buryOther()
+	same(t, "whether who is dead has it", assume(a, dead), false)
+	same(t, "whether the other has it then", assume(b, b.member()), true)
+	same(t, "whether who is dead gets it back", assume(a, dead), false)
+	list, err := a.Duties.ListDuties(t.Context())
+	must(t, err)
+	same(t, "the duties", list, map[string]int64{"upkeep": b.member().Incarnation})
+	must(t, b.session.Leave(t.Context()))
+	must(t, a.session.Rejoin(t.Context()))
+	same(t, "whether one has it after the other left", assume(a, a.member()), true)
 }

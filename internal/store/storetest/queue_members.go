@@ -126,6 +126,8 @@ func RunPair(t *testing.T, open func(t *testing.T) (a, b Stores)) {
 		"blobs":   testBlobDeletionOfTwo,
 		"keys":    testKeyOfTwo,
 		"turns":   testSessionTurnsOfTwo,
+		"buckets": testBucketsOfTwo,
+		"duties":  testDutyOfTwo,
 	} {
 		for skew, by := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
 			t.Run(name+"/"+skew, func(t *testing.T) {

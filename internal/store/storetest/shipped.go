@@ -38,6 +38,13 @@ func testHomes(t *testing.T, s Stores) {
 	wantError(t, "of nobody", err, account.ErrNotFound)
 	_, err = s.Shipped.Claim(ctx, ada.ID, member.Member{ID: 3, Incarnation: 4711})
 	wantError(t, "by no member", err, ship.ErrNotHome)
+	_, err = s.Shipped.Claim(ctx, ada.ID, member.Member{})
+	wantError(t, "as who fills a store, which nobody does", err, ship.ErrNotHome)
+	homes, err := s.Shipped.Homes(ctx)
+	must(t, err)
+	if len(homes) != 1 || homes[one.Incarnation] != 1 {
+		t.Errorf("the homes are %v", homes)
+	}
 
 	must(t, s.Shipped.Leave(ctx, h))
 	wantError(t, "after it was left", s.Shipped.Append(ctx, h, "main", ship.Part{First: 1, Last: 1, Size: 1, Content: []byte("a")}), ship.ErrNotHome)

@@ -33,7 +33,7 @@ func (o *Origin) Fetch(ctx context.Context, name, path string) (found bool, err 
 	if _, err := o.claimHome(ctx); err != nil {
 		return false, err
 	}
-	d, err := o.s.o.Log.Database(ctx, o.account, name)
+	d, err := o.s.o.Changes.Database(ctx, o.account, name)
 	if err != nil {
 		return false, err
 	}
@@ -68,6 +68,15 @@ func (o *Origin) Fetch(ctx context.Context, name, path string) (found bool, err 
 	return true, nil
 }
 
+// Copy writes a database that nobody has to a path.
+func (o *Origin) Copy(ctx context.Context, name, path string) error {
+	d, err := o.s.o.Changes.Database(ctx, o.account, name)
+	if err != nil {
+		return err
+	}
+	return o.fetch(ctx, d, path)
+}
+
 // fetch writes a database to a path, part after part.
 func (o *Origin) fetch(ctx context.Context, d Database, path string) (err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -77,7 +86,7 @@ func (o *Origin) fetch(ctx context.Context, d Database, path string) (err error)
 	defer func() { err = errors.Join(err, f.Close()) }()
 	at := int64(0)
 	for at < d.Last {
-		parts, err := o.s.o.Log.Parts(ctx, o.account, d.Name, at, partsAtOnce)
+		parts, err := o.s.o.Changes.Parts(ctx, o.account, d.Name, at, partsAtOnce)
 		if err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func (s *Shipper) Run(ctx context.Context) {
 		}
 		// Where it fails, what comes next has it merged.
 		if err := m.origin.Merge(ctx, m.name, false); err != nil && ctx.Err() == nil && !errors.Is(err, ErrNotHome) && !errors.Is(err, ErrNotNext) {
-			s.o.Failed(err)
+			s.o.Log.Error("changes of databases could not be merged and will be tried again", "error", err)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (g gathered) enough() bool { return g.bytes >= mergeFrom || g.changes >= me
 func (o *Origin) parts(ctx context.Context, name string) (merged []Part, g gathered, err error) {
 	at := int64(0)
 	for {
-		parts, err := o.s.o.Log.Parts(ctx, o.account, name, at, partsAtOnce)
+		parts, err := o.s.o.Changes.Parts(ctx, o.account, name, at, partsAtOnce)
 		if err != nil || len(parts) == 0 {
 			return merged, g, err
 		}
@@ -166,7 +166,7 @@ func (o *Origin) mergeGathered(ctx context.Context, h Home, name string, after i
 	merged := Part{First: after + 1, Last: after}
 reading:
 	for {
-		parts, err := o.s.o.Log.Parts(ctx, o.account, name, merged.Last, partsAtOnce)
+		parts, err := o.s.o.Changes.Parts(ctx, o.account, name, merged.Last, partsAtOnce)
 		if err != nil {
 			return err
 		}
@@ -209,7 +209,7 @@ func (o *Origin) finishMerge(ctx context.Context, h Home, w *partWriter) error {
 	if err := w.finish(false); err != nil {
 		return err
 	}
-	return o.s.o.Log.Merge(ctx, h, w.name, w.part)
+	return o.s.o.Changes.Merge(ctx, h, w.name, w.part)
 }
 
 // mergeMerged makes one part of parts that follow each other: of a page the last one counts.

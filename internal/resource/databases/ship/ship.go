@@ -38,6 +38,9 @@ type Database struct {
 	Size int64 // in pages
 }
 
+// Bytes is how large it is.
+func (d Database) Bytes() int64 { return d.Size * pageSize }
+
 // Errors of a Log.
 var (
 	// ErrNotHome says that a member has the databases of an account no longer: another has them, or it
@@ -48,12 +51,21 @@ var (
 )
 
 // ElsewhereError says that another member has the databases of an account.
-type ElsewhereError struct{ Member member.Info }
+type ElsewhereError struct {
+	Account account.ID
+	Member  member.Info
+}
 
 // Error names the node.
 func (e *ElsewhereError) Error() string {
 	return fmt.Sprintf("node %d has the databases of the account", e.Member.ID)
 }
+
+// Owner is whose databases they are.
+func (e *ElsewhereError) Owner() int64 { return int64(e.Account) }
+
+// NodeAddress is where that node takes the calls of others, "" for nowhere.
+func (e *ElsewhereError) NodeAddress() string { return e.Member.Address }
 
 // Log is the log of changes, with what they were merged into. Each method is one whole change, committed
 // when it returns nil. Methods are safe for concurrent use.
@@ -63,6 +75,8 @@ type Log interface {
 	Claim(ctx context.Context, id account.ID, m member.Member) (Home, error)
 	// Leave ends a home, if it is one.
 	Leave(ctx context.Context, h Home) error
+	// Homes returns of how many accounts each incarnation of a member is the home.
+	Homes(ctx context.Context) (map[int64]int, error)
 	// Databases returns those of an account, by name.
 	Databases(ctx context.Context, id account.ID) ([]Database, error)
 	// Database returns one of them, with a Last of 0 where there is none.

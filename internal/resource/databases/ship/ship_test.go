@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -104,7 +105,8 @@ func (w *world) start(id int64, folder string) *node {
 		w.t.Fatal(err)
 	}
 	n := &node{t: w.t, member: m, folder: folder, log: &faultyLog{Log: w.store.Shipped}}
-	s := ship.New(ship.Options{Log: n.log, Blobs: w.blobs, Sealer: plainSealer{}, Member: func() (member.Member, error) { return n.member, n.away }, Failed: func(err error) { w.t.Errorf("merging: %v", err) }})
+	s := ship.New(ship.Options{Changes: n.log, Blobs: w.blobs, Sealer: plainSealer{}, Log: slog.New(slog.DiscardHandler)})
+	s.SetMember(func() (member.Member, error) { return n.member, n.away })
 	n.shipper = s
 	n.origin = s.Of(w.ada)
 	n.Databases = databases.New(databases.Options{Folder: folder, Origin: n.origin})

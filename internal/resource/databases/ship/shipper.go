@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"sync"
 	"time"
@@ -31,15 +32,12 @@ type Sealer interface {
 	Open(id account.ID, name string, sealed []byte) ([]byte, error)
 }
 
-// Options are what a Shipper is made of. All are needed.
+// Options are what a Shipper is made of. All are needed, but to know what there is, which takes Changes alone.
 type Options struct {
-	Log    Log
-	Blobs  Blobs
-	Sealer Sealer
-	// Failed is told why databases could not be merged. They are again later.
-	Failed func(error)
-	// Member returns which member this process is at the moment.
-	Member func() (member.Member, error)
+	Changes Log
+	Blobs   Blobs
+	Sealer  Sealer
+	Log     *slog.Logger
 }
 
 const (
@@ -53,6 +51,7 @@ const (
 // Shipper ships the databases of all accounts.
 type Shipper struct {
 	o       Options
+	member  func() (member.Member, error)
 	fetches chan struct{}
 
 	mu      sync.Mutex
@@ -62,8 +61,15 @@ type Shipper struct {
 
 // New returns a Shipper. What is gathered is merged once it is started.
 func New(o Options) *Shipper {
-	return &Shipper{o: o, fetches: make(chan struct{}, maxFetches), pending: map[merge]bool{}, wake: make(chan struct{}, 1)}
+	return &Shipper{o: o, member: noMember, fetches: make(chan struct{}, maxFetches), pending: map[merge]bool{}, wake: make(chan struct{}, 1)}
 }
+
+func noMember() (member.Member, error) {
+	return member.Member{}, errors.New("this process is no member: it has no databases")
+}
+
+// SetMember says which member this process is at the moment, before any database is used.
+func (s *Shipper) SetMember(m func() (member.Member, error)) { s.member = m }
 
 // Of returns the databases of an account. It becomes their home when they are first used.
 func (s *Shipper) Of(id account.ID) *Origin {
@@ -85,7 +91,7 @@ type Origin struct {
 
 // claimHome makes this process the home, unless it is that already.
 func (o *Origin) claimHome(ctx context.Context) (Home, error) {
-	m, err := o.s.o.Member()
+	m, err := o.s.member()
 	if err != nil {
 		return Home{}, err
 	}
@@ -94,7 +100,7 @@ func (o *Origin) claimHome(ctx context.Context) (Home, error) {
 	if o.home != nil && o.home.Member == m {
 		return *o.home, nil
 	}
-	h, err := o.s.o.Log.Claim(ctx, o.account, m)
+	h, err := o.s.o.Changes.Claim(ctx, o.account, m)
 	if err != nil {
 		return Home{}, definite(err)
 	}
@@ -103,6 +109,12 @@ func (o *Origin) claimHome(ctx context.Context) (Home, error) {
 	}
 	o.home = &h
 	return h, nil
+}
+
+// Claim makes this process the home, unless it is that already.
+func (o *Origin) Claim(ctx context.Context) error {
+	_, err := o.claimHome(ctx)
+	return err
 }
 
 // Leave ends that this process is the home.
@@ -115,7 +127,7 @@ func (o *Origin) Leave(ctx context.Context) error {
 	if h == nil {
 		return nil
 	}
-	return o.s.o.Log.Leave(ctx, *h)
+	return o.s.o.Changes.Leave(ctx, *h)
 }
 
 // position returns the last change that the copy in use has.
@@ -140,20 +152,20 @@ func (o *Origin) forgetPosition(name string) {
 
 // Sizes implements databases.Origin.
 func (o *Origin) Sizes(ctx context.Context) (map[string]int64, error) {
-	list, err := o.s.o.Log.Databases(ctx, o.account)
+	list, err := o.s.o.Changes.Databases(ctx, o.account)
 	if err != nil {
 		return nil, err
 	}
 	sizes := make(map[string]int64, len(list))
 	for _, d := range list {
-		sizes[d.Name] = d.Size * pageSize
+		sizes[d.Name] = d.Bytes()
 	}
 	return sizes, nil
 }
 
 // Current implements databases.Origin.
 func (o *Origin) Current(name string) bool {
-	m, err := o.s.o.Member()
+	m, err := o.s.member()
 	if err != nil {
 		return false
 	}
@@ -161,6 +173,19 @@ func (o *Origin) Current(name string) bool {
 	defer o.mu.Unlock()
 	_, known := o.at[name]
 	return known && o.home != nil && o.home.Member == m
+}
+
+// judge is definite of what was done as a home, which is claimed again where it is none.
+func (o *Origin) judge(h Home, err error) error {
+	if errors.Is(err, ErrNotHome) {
+		o.mu.Lock()
+		if o.home != nil && *o.home == h {
+			o.home = nil
+			clear(o.at)
+		}
+		o.mu.Unlock()
+	}
+	return definite(err)
 }
 
 // definite is the error of what was certainly not done, for scripts.
@@ -216,8 +241,8 @@ func (o *Origin) append(ctx context.Context, name string, at, size int64, each f
 	if err := w.finish(true); err != nil {
 		return err
 	}
-	if err := o.s.o.Log.Append(ctx, h, name, w.part); err != nil {
-		return definite(err)
+	if err := o.s.o.Changes.Append(ctx, h, name, w.part); err != nil {
+		return o.judge(h, err)
 	}
 	o.gather(name, &w.part)
 	return nil
@@ -230,7 +255,7 @@ func (o *Origin) Drop(ctx context.Context, name string) error {
 		return err
 	}
 	o.forgetPosition(name)
-	return definite(o.s.o.Log.Drop(ctx, h, name))
+	return o.judge(h, o.s.o.Changes.Drop(ctx, h, name))
 }
 
 // sealName binds what is sealed to its place: in another one it cannot be opened.
@@ -337,4 +362,12 @@ func (o *Origin) reader(name string, p *Part) func() ([]page, error) {
 		}
 		return pages, err
 	}
+}
+
+// If is the options where databases are shipped, and nil where they are not.
+func (o Options) If(shipped bool) *Options {
+	if !shipped {
+		return nil
+	}
+	return &o
 }

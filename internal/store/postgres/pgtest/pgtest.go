@@ -1,4 +1,4 @@
-// Package pgtest starts a PostgreSQL server for tests: one for each test binary, in a folder of its
+// Package pgtest starts a PostgreSQL server for tests, and for benchmarks: one for each test binary, in a folder of its
 // own, that speaks by a socket in that folder alone and forgets all when the machine does. Each test has
 // a database of its own.
 package pgtest
@@ -62,14 +62,14 @@ func Stop() error {
 	if server == nil {
 		return nil
 	}
-	return server.stop()
+	return server.Stop()
 }
 
 // Start returns the server of the test binary, started where it is not yet. The package's TestMain must
 // call Main, or Stop.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	once.Do(func() { server, failed = start() })
+	once.Do(func() { server, failed = run(settings) })
 	if failed != nil {
 		t.Fatal(failed)
 	}
@@ -110,7 +110,13 @@ func unprivileged() (*syscall.SysProcAttr, int, error) {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, uid, nil
 }
 
-func start() (*Server, error) {
+// Run starts a server for a program that is no test, which stops it by Stop: one that loses nothing when the machine does,
+// unless the settings say otherwise.
+func Run(settings ...string) (*Server, error) {
+	return run(append([]string{"listen_addresses="}, settings...))
+}
+
+func run(settings []string) (*Server, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
@@ -133,11 +139,14 @@ func start() (*Server, error) {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
 	s := &Server{folder: folder, exited: make(chan struct{}), output: &bytes.Buffer{}}
-	return s, s.launch(bin, as)
+	if err := s.launch(bin, as, settings); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	return s, nil
 }
 
 // launch runs the server, and waits until it answers.
-func (s *Server) launch(bin string, as *syscall.SysProcAttr) error {
+func (s *Server) launch(bin string, as *syscall.SysProcAttr, settings []string) error {
 	args := []string{"-D", filepath.Join(s.folder, "data"), "-c", "unix_socket_directories=" + s.folder}
 	for _, setting := range settings {
 		args = append(args, "-c", setting)
@@ -164,7 +173,7 @@ func (s *Server) launch(bin string, as *syscall.SysProcAttr) error {
 		case <-s.exited:
 			return fmt.Errorf("the server ended: %s", s.output)
 		case <-ctx.Done():
-			return errors.Join(err, s.stop())
+			return errors.Join(err, s.Stop())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -214,7 +223,8 @@ func (s *Server) processes() ([]int, error) {
 	return all, err
 }
 
-func (s *Server) stop() error {
+// Stop ends the server, and what it has.
+func (s *Server) Stop() error {
 	select {
 	case <-s.exited:
 	default:

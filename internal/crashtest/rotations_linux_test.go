@@ -1,0 +1,91 @@
+package crashtest
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"ql/internal/store/blob/s3/s3test"
+)
+
+// mostRotation is how long it takes at most to end a key, while one node of three stands still: its lease, and what the
+// machine takes on the way.
+const mostRotation = 6 * time.Second
+
+// TestRotationsOfNodes: a key that was revoked opens nothing at any node once that is answered, also while a node stands
+// still, and the answer comes within the time of a lease.
+func TestRotationsOfNodes(t *testing.T) {
+	nodes := newNodes(t, s3test.Start(t), 3)
+	create := func(by *server, name string) (key string) {
+		var made struct{ Key string }
+		by.mustCall(request{method: http.MethodPost, path: "/v1/keys", body: fmt.Appendf(nil, `{"name": %q, "scopes": ["jobs"]}`, name), owner: true}, &made)
+		return made.Key
+	}
+	use := func(s *server, key string) int {
+		a, err := s.try(request{method: http.MethodGet, path: "/v1/jobs?limit=1", bearer: key})
+		check(t, err)
+		return a.status
+	}
+	rotations, clients, stopped := count(6, 200), count(6, 64), count(2, 20)
+	for i := range rotations + stopped {
+		name := "key" + strconv.Itoa(i)
+		key := create(nodes[i%3], name)
+		var over atomic.Bool // its end was answered
+		var late, used atomic.Int64
+		var all sync.WaitGroup
+		standing := nodes[(i+1)%3]
+		for c := range clients {
+			all.Go(func() {
+				s := nodes[c%3]
+				if i >= rotations && s == standing {
+					return
+				}
+				for ended := false; !ended; {
+					ended = over.Load()
+					switch status := use(s, key); {
+					case status == http.StatusOK && ended:
+						late.Add(1)
+					case status == http.StatusOK:
+						used.Add(1)
+					case status != http.StatusUnauthorized && status != http.StatusTooManyRequests:
+						t.Errorf("the key is answered by %d", status)
+					}
+				}
+			})
+		}
+		for deadline := time.Now().Add(patience); used.Load() < int64(clients) && time.Now().Before(deadline); { // it is known at all
+			<-time.After(time.Millisecond)
+		}
+		if i >= rotations {
+			check(t, standing.process.Process.Signal(syscall.SIGSTOP))
+		}
+		began := time.Now()
+		a, err := nodes[i%3].call(request{method: http.MethodDelete, path: "/v1/keys/" + name, owner: true})
+		took := time.Since(began)
+		over.Store(true)
+		if err != nil || a.status/100 != 2 {
+			t.Errorf("%s, %v", a, err)
+		}
+		if i >= rotations {
+			check(t, standing.process.Process.Signal(syscall.SIGCONT))
+			if status := use(standing, key); status == http.StatusOK {
+				late.Add(1)
+			}
+		}
+		all.Wait()
+		if late.Load() > 0 {
+			t.Errorf("rotation %d: the key was taken %d times after its end was answered", i, late.Load())
+		}
+		if took > mostRotation {
+			t.Errorf("rotation %d was answered after %v", i, took)
+		}
+	}
+	for _, s := range nodes {
+		s.stop()
+	}
+}
