@@ -40,7 +40,9 @@ const (
 const (
 	// connectTime is how long a node may take to answer at all: one that is well does so at once.
 	connectTime = time.Second
-	idleTime    = 90 * time.Second
+	// handshakeTime is longer: many calls at once come to a busy node by as many connections, whose handshakes it computes.
+	handshakeTime = 3 * time.Second
+	idleTime      = 90 * time.Second
 	// listenIdleTime is longer than that: of a connection that the other side closes while something is sent by it nobody
 	// knows whether it arrived.
 	listenIdleTime = 2 * idleTime
@@ -107,7 +109,7 @@ func open(secret string) (*Nodes, error) {
 	n.client = http.Client{
 		Transport: &http.Transport{
 			DialContext:     (&net.Dialer{Timeout: connectTime}).DialContext,
-			TLSClientConfig: n.tls(), TLSHandshakeTimeout: connectTime,
+			TLSClientConfig: n.tls(), TLSHandshakeTimeout: handshakeTime,
 			DisableCompression: true, MaxIdleConnsPerHost: maxIdle, MaxConnsPerHost: maxConns, IdleConnTimeout: idleTime,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

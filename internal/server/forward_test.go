@@ -235,26 +235,33 @@ func TestForwardedBodyIsLeftAlone(t *testing.T) {
 // TestForwardsOfOne: an account has so many calls sent on at once, and no more; all that they took is given back.
 func TestForwardsOfOne(t *testing.T) {
 	arrived, goOn := make(chan struct{}, mostForwardsOfOne), make(chan struct{})
+	release := sync.OnceFunc(func() { close(goOn) })
 	front := twoNodes(t, nil, Route{Method: http.MethodGet, Path: "/x", EncodeError: EncodeErrorJSON, Serve: func(http.Header, *Request) (Response, error) {
 		arrived <- struct{}{}
 		<-goOn
 		return Response{Status: http.StatusOK, Body: []byte("text")}, nil
 	}})
+	t.Cleanup(release) // before its servers wait for their calls
 	var calls sync.WaitGroup
+	// One after another: the handshakes of all at once may take a slow machine longer than a node is waited for.
 	for range mostForwardsOfOne {
+		failed := make(chan struct{})
 		calls.Go(func() {
+			defer close(failed)
 			if answer, body := ask(t, front, "GET", "/x", ""); answer.StatusCode != http.StatusOK || body != "text" {
 				t.Errorf("the answer is %d %q", answer.StatusCode, body)
 			}
 		})
-	}
-	for range mostForwardsOfOne {
-		<-arrived
+		select {
+		case <-arrived:
+		case <-failed:
+			t.FailNow()
+		}
 	}
 	if answer, body := ask(t, front, "GET", "/x", ""); answer.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("one more is answered with %d %q", answer.StatusCode, body)
 	}
-	close(goOn)
+	release()
 	calls.Wait()
 	if answer, _ := ask(t, front, "GET", "/x", ""); answer.StatusCode != http.StatusOK {
 		t.Errorf("the next one is answered with %d", answer.StatusCode)
