@@ -148,11 +148,11 @@ func TestForwardedAnswers(t *testing.T) {
 
 // TestForwardedStream: an answer that has begun may take longer than it may take to begin.
 func TestForwardedStream(t *testing.T) {
-	const begins = 200 * time.Millisecond
+	const begins = time.Second
 	front := twoNodes(t, nil, Route{Method: http.MethodGet, Path: "/x", Timeout: begins - writeTime, EncodeError: EncodeErrorJSON, Serve: func(http.Header, *Request) (Response, error) {
 		return Response{Status: http.StatusOK, StreamWhole: func(ctx context.Context, w io.Writer) error {
 			_, _ = io.WriteString(w, "a while ")
-			late := time.NewTimer(2 * begins)
+			late := time.NewTimer(3 * begins / 2)
 			defer late.Stop()
 			select {
 			case <-late.C:
@@ -162,7 +162,10 @@ func TestForwardedStream(t *testing.T) {
 			_, err := io.WriteString(w, "later")
 			return err
 		}}, nil
+	}}, Route{Method: http.MethodGet, Path: "/first", EncodeError: EncodeErrorJSON, Serve: func(http.Header, *Request) (Response, error) {
+		return Response{Status: http.StatusOK}, nil
 	}})
+	ask(t, front, "GET", "/first", "") // so that the nodes are connected, however long that takes
 	if _, body := ask(t, front, "GET", "/x", ""); body != "a while later" {
 		t.Errorf("the answer is %q", body)
 	}
