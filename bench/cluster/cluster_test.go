@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func TestQuick(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, args := range [][]string{{"-rounds", "0"}, {"-each", "-1s"}, {"-clients", "0"}, {"-only", "none"}} {
+	for _, args := range [][]string{{"-rounds", "0"}, {"-each", "-1s"}, {"-clients", "0"}, {"-only", "none"}, {"-jobs", "0"}} {
 		if _, err := parse(args, &bytes.Buffer{}); err == nil {
 			t.Errorf("%q is taken", args)
 		}
@@ -71,6 +72,30 @@ func TestWrongAnswersFail(t *testing.T) {
 	for _, bad := range []string{`{`, strings.Replace(good, "complete", "failed", 1), strings.Replace(good, "hello", "hullo", 1)} {
 		if wantResult([]byte(bad), "complete", "hello") == nil {
 			t.Errorf("%s passes", bad)
+		}
+	}
+}
+
+// TestPromiseBesideMillions: a job costs what it cost when there were few. At its small count it is part of TestQuick.
+func TestPromiseBesideMillions(t *testing.T) {
+	if os.Getenv("QL_PROMISES") != "1" {
+		t.Skip("TestQuick does it with a thousand")
+	}
+	o, err := parse([]string{"-only", partBeside}, t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown bytes.Buffer
+	all, err := measureAll(t.Context(), o, &shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(shown.String())
+	for i := range goals {
+		if g := &goals[i]; g.part == partBeside {
+			if figure, ok := g.reached(all[partBeside]); !ok {
+				t.Errorf("%s is %s", g.shown, figure)
+			}
 		}
 	}
 }

@@ -38,6 +38,7 @@ var goals = []goal{
 	{partTransaction, "TRANSACTION of 1,000 inserts, by SQLite", "a second", 0.7, false},
 	{partStatements, "statements by job, 3 nodes by 1", "by job", 1.1, true},
 	{partRotation, "a rotation of a key that 3 nodes have seen, beside SQLite", "ms, median", 20, true},
+	{partBeside, "cost of a job beside 10 million others, by beside few", "ms", 1.2, true},
 }
 
 // reached tells the figure that a goal is about, and whether it holds.

@@ -25,6 +25,7 @@ type instances struct {
 	sqlite *load.Service
 	single *load.Service   // one node on PostgreSQL and S3
 	nodes  []*load.Service // three of them, on another database
+	beside *load.Service   // one node, whose database has many jobs
 }
 
 // What the databases are called.
@@ -32,6 +33,7 @@ const (
 	bareDatabase   = "bare"
 	singleDatabase = "single"
 	nodesDatabase  = "nodes"
+	besideDatabase = "beside"
 )
 
 func startInstances(ctx context.Context, o *options) (_ *instances, err error) {
@@ -44,7 +46,7 @@ func startInstances(ctx context.Context, o *options) (_ *instances, err error) {
 	if in.postgres, err = pgtest.Run(o.postgres...); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{bareDatabase, singleDatabase, nodesDatabase} {
+	for _, name := range []string{bareDatabase, singleDatabase, nodesDatabase, besideDatabase} {
 		if err := in.postgres.Exec(ctx, "postgres", "CREATE DATABASE "+name); err != nil {
 			return nil, err
 		}
@@ -68,7 +70,7 @@ func startInstances(ctx context.Context, o *options) (_ *instances, err error) {
 // startServices starts those that are measured, all at once: most of it is waiting for the disk.
 func (in *instances) startServices(ctx context.Context, o *options) error {
 	var group sync.WaitGroup
-	var errs [3]error
+	var errs [4]error
 	if o.wants(partSync, partRead, partTransaction, partRotation) {
 		group.Go(func() {
 			if in.sqlite, errs[0] = load.StartService(ctx, o.load); errs[0] == nil {
@@ -83,6 +85,9 @@ func (in *instances) startServices(ctx context.Context, o *options) error {
 	})
 	if o.wants(partClaims, partStatements, partRotation) {
 		group.Go(func() { errs[2] = in.startNodes(ctx, o) })
+	}
+	if o.wants(partBeside) {
+		group.Go(func() { errs[3] = in.startBeside(ctx, o) })
 	}
 	group.Wait()
 	return errors.Join(errs[:]...)
@@ -114,7 +119,7 @@ func (in *instances) on(database string, o *options) load.Options {
 
 func (in *instances) stop() error {
 	var errs []error
-	for _, s := range append([]*load.Service{in.sqlite, in.single}, in.nodes...) {
+	for _, s := range append([]*load.Service{in.sqlite, in.single, in.beside}, in.nodes...) {
 		if s != nil {
 			errs = append(errs, s.Stop())
 		}
@@ -149,16 +154,21 @@ func prepare(ctx context.Context, s *load.Service) error {
 
 // ask calls a script, which is to give a text.
 func ask(ctx context.Context, s *load.Service, script, want string) error {
+	return call(ctx, s, script, "sync", "ok", want)
+}
+
+// call calls a script in a mode, and checks the answer.
+func call(ctx context.Context, s *load.Service, script, mode, status, want string) error {
 	c, err := load.Dial(ctx, s.Address)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	body, err := c.Ask(s.Query(script, "sync"))
+	body, err := c.Ask(s.Query(script, mode))
 	if err != nil {
 		return err
 	}
-	return wantResult(body, "ok", want)
+	return wantResult(body, status, want)
 }
 
 // statements returns how many statements a database was sent so far.
@@ -176,7 +186,7 @@ func (in *instances) forgetStatements(ctx context.Context) error {
 // writeTop writes the statements of each database that PostgreSQL has spent most of its time on.
 func (in *instances) writeTop(ctx context.Context, to io.Writer) error {
 	fmt.Fprint(to, "\n| database | calls | ms in all | ms each | statement |\n|---|---:|---:|---:|---|\n")
-	for _, database := range []string{singleDatabase, nodesDatabase, bareDatabase} {
+	for _, database := range []string{singleDatabase, nodesDatabase, besideDatabase, bareDatabase} {
 		rows, err := in.bare.conns[0].Query(ctx, `
 			SELECT s.calls, s.total_exec_time, left(regexp_replace(s.query, '[\s|]+', ' ', 'g'), 160)
 			FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid WHERE d.datname = $1 ORDER BY s.total_exec_time DESC LIMIT 12`, database)
@@ -193,7 +203,7 @@ func (in *instances) writeTop(ctx context.Context, to io.Writer) error {
 			return err
 		}
 	}
-	rows, err := in.bare.conns[0].Query(ctx, "SELECT datname, xact_commit, xact_rollback FROM pg_stat_database WHERE datname = ANY ($1) ORDER BY datname", []string{singleDatabase, nodesDatabase, bareDatabase})
+	rows, err := in.bare.conns[0].Query(ctx, "SELECT datname, xact_commit, xact_rollback FROM pg_stat_database WHERE datname = ANY ($1) ORDER BY datname", []string{singleDatabase, nodesDatabase, besideDatabase, bareDatabase})
 	if err != nil {
 		return err
 	}

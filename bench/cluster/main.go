@@ -32,6 +32,7 @@ type options struct {
 	clients   int
 	repeat    int      // scripts of one measurement, where those are counted
 	rotations int      // of one measurement
+	beside    int      // jobs that are there beside those which are measured
 	postgres  []string // settings of PostgreSQL
 	top       bool     // show where PostgreSQL has spent its time
 	parts     []string
@@ -48,9 +49,13 @@ const (
 	partClaims      = "claims"
 	partStatements  = "statements"
 	partRotation    = "rotation"
+	partBeside      = "beside"
 )
 
-var allParts = []string{partSync, partAccepted, partWrite, partRead, partTransaction, partClaims, partStatements, partRotation}
+var allParts = append(slices.Clone(usualParts), partBeside)
+
+// usualParts are measured where none are named. Ten million jobs take minutes to fill in.
+var usualParts = []string{partSync, partAccepted, partWrite, partRead, partTransaction, partClaims, partStatements, partRotation}
 
 func (o *options) wants(parts ...string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return slices.Contains(o.parts, p) })
@@ -58,7 +63,7 @@ func (o *options) wants(parts ...string) bool {
 
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{
-		repeat: 5, rotations: 20, parts: allParts, load: load.Options{Stderr: stderr},
+		repeat: 5, rotations: 20, parts: usualParts, load: load.Options{Stderr: stderr},
 		postgres: []string{"max_connections=200", "shared_buffers=128MB", "shared_preload_libraries=pg_stat_statements"},
 	}
 	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
@@ -67,17 +72,18 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.DurationVar(&o.each, "each", time.Second, "how long one measurement takes")
 	flags.IntVar(&o.clients, "clients", 32, "how many call at once")
 	only := flags.String("only", "", "measure only these `parts`, of "+strings.Join(allParts, ","))
+	flags.IntVar(&o.beside, "jobs", 10_000_000, "how many jobs there are where a job is measured beside many")
 	flags.BoolVar(&o.top, "top", false, "show the statements, too, that PostgreSQL has spent most of its time on")
 	quick := flags.Bool("quick", false, "a small round: whether it works, no figures to keep")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
 	if *quick {
-		o.rounds, o.each, o.clients, o.repeat, o.rotations = 1, 50*time.Millisecond, 4, 1, 3
+		o.rounds, o.each, o.clients, o.repeat, o.rotations, o.beside, o.parts = 1, 50*time.Millisecond, 4, 1, 3, 1_000, allParts
 		o.postgres = append(o.postgres, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
 	}
-	if o.rounds < 1 || o.each <= 0 || o.clients < 1 {
-		return nil, errors.New("-rounds, -each and -clients must be above 0")
+	if o.rounds < 1 || o.each <= 0 || o.clients < 1 || o.beside < 1 {
+		return nil, errors.New("-rounds, -each, -clients and -jobs must be above 0")
 	}
 	if *only != "" {
 		o.parts = strings.Split(*only, ",")
@@ -95,25 +101,32 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	if err != nil {
 		return err
 	}
+	_, err = measureAll(ctx, o, stdout)
+	return err
+}
+
+// measureAll measures what is wanted, in rounds, and writes the figures.
+func measureAll(ctx context.Context, o *options, stdout io.Writer) (all figures, err error) {
+	stderr := o.load.Stderr
 	in, err := startInstances(ctx, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.stop()) }()
 	if err := in.forgetStatements(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	all := figures{}
+	all = figures{}
 	for round := range o.rounds {
 		for _, part := range o.parts {
 			fmt.Fprintf(stderr, "round %d of %d: %s\n", round+1, o.rounds, part)
 			if err := in.measure(ctx, o, part, round, all); err != nil {
-				return fmt.Errorf("%s: %w", part, err)
+				return nil, fmt.Errorf("%s: %w", part, err)
 			}
 		}
 	}
 	if _, err := io.WriteString(stdout, all.text()); err != nil || !o.top {
-		return err
+		return all, err
 	}
-	return in.writeTop(ctx, stdout)
+	return all, in.writeTop(ctx, stdout)
 }

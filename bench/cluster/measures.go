@@ -87,6 +87,10 @@ func (in *instances) measure(ctx context.Context, o *options, part string, round
 			func() (float64, error) { return rotation(ctx, o, in.nodes[0]) },
 			func() (float64, error) { return rotation(ctx, o, in.sqlite) },
 		},
+		partBeside: {
+			func() (float64, error) { return jobCost(ctx, o, in.beside) },
+			func() (float64, error) { return jobCost(ctx, o, in.single) },
+		},
 	}[part]
 	into := [2]*float64{&own, &other}
 	for i := range both {
