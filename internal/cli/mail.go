@@ -21,7 +21,7 @@ type mailCommand struct {
 }
 
 func newMailCommand() mailCommand {
-	return mailCommand{remoteSettings: newRemoteSettings("data", "master-key-file")}
+	return mailCommand{remoteSettings: newRemoteSettings("data", "database", "database-direct", "blobs", "master-key-file")}
 }
 
 type mailRecipientJSON struct {

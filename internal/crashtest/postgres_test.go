@@ -79,7 +79,7 @@ func TestDatabaseHasOneFolder(t *testing.T) {
 	data, other := t.TempDir(), t.TempDir()
 	create("", "ada", "--data", data, "--database", url)
 	create("", "bob", "--data", data, "--database", url)
-	create("are in another data folder", "eve", "--data", other, "--database", url)
+	create("name it by --master-key-file", "eve", "--data", other, "--database", url)
 	create("is in a database elsewhere", "eve", "--data", data)
 	create("", "ada", "--data", other)
 	create("has a store of its own", "eve", "--data", other, "--database", pgtest.Start(t).Empty(t))

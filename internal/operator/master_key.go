@@ -32,10 +32,15 @@ type KeyRotation struct {
 	Done   bool // the key before is gone
 }
 
+var errNotFirst = fault.New(fault.NotAvailable, "the master key is rotated where the first node has its data folder: name that by --data")
+
 // RotateMasterKey gives a data folder a new master key, and seals all anew under it. No server may run.
 // Where it is interrupted, a server starts all the same, and doing it again does the rest.
 func RotateMasterKey(ctx context.Context, s config.Settings) (r KeyRotation, err error) {
 	if err := prepareFolder(s.Data, false); err != nil {
+		if s.Database != "" && fault.Is(err, fault.NotFound) {
+			err = errNotFirst
+		}
 		return r, err
 	}
 	// Owned: a server would go on to seal under the key that it has read. It also stores what
@@ -47,7 +52,7 @@ func RotateMasterKey(ctx context.Context, s config.Settings) (r KeyRotation, err
 	all := opened.Aggregate()
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	if !opened.IsFirst() {
-		return r, fault.New(fault.NotAvailable, "the master key is rotated where the first node has its data folder: name that by --data")
+		return r, errNotFirst
 	}
 	if lease, several := backend.Lease(s.Database); several {
 		list, err := member.Look(ctx, all.Members, lease)

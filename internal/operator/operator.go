@@ -1,4 +1,4 @@
-// Package operator opens a data folder for its operator: short commands that manage
+// Package operator opens a data folder, or a database, for its operator: short commands that manage
 // accounts, jobs, files and backups, beside a running server or without one. How
 // they are called and what they print is the command line's.
 package operator
@@ -40,13 +40,10 @@ type Operator struct {
 	opened   backend.Opened
 }
 
-// Open opens the data folder of the settings. Where there is none yet
+// Open opens the store of the settings: that of the data folder, or a database. Where there is none yet
 // it is made, if create says so.
 func Open(ctx context.Context, s config.Settings, create bool) (*Operator, error) {
-	if err := prepareFolder(s.Data, create); err != nil {
-		return nil, err
-	}
-	opened, err := backend.Open(ctx, backend.Options{Data: s.Data, Database: s.Database, Direct: s.DatabaseDirect, Create: create, Actor: audit.Actor{By: audit.ByOperator}})
+	opened, err := openStore(ctx, s, create)
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +55,27 @@ func Open(ctx context.Context, s config.Settings, create bool) (*Operator, error
 	accounts := account.NewService(all.Accounts, vault, account.Options{Dev: s.Dev, KeysOnce: s.KeysOnce, Limits: s.Limits, Plans: s.PlanNames()})
 	return &Operator{Accounts: accounts, Jobs: all.Jobs, Views: all.Queue, Webhooks: all.Deliveries, Mails: all.Mails, store: all, settings: s, data: s.Data, key: s.MasterKeyPath(), opened: opened}, nil
 }
+
+// openStore opens the store for a command. One in a database needs no data folder of this machine; it is bound to
+// one by who begins with it, unless the master key is elsewhere.
+func openStore(ctx context.Context, s config.Settings, create bool) (backend.Opened, error) {
+	o := backend.Options{Data: s.Data, Database: s.Database, Direct: s.DatabaseDirect, Create: create, Actor: audit.Actor{By: audit.ByOperator}}
+	if s.Database != "" {
+		anywhere := o
+		anywhere.Anywhere, anywhere.Create = true, create && s.MasterKeyFile != ""
+		opened, err := backend.Open(ctx, anywhere)
+		if !create || anywhere.Create || !fault.Is(err, fault.NotFound) {
+			return opened, err
+		}
+	}
+	if err := prepareFolder(s.Data, create); err != nil {
+		return backend.Opened{}, err
+	}
+	return backend.Open(ctx, o)
+}
+
+// hasFolder tells whether the data folder is that of a node of the store.
+func (o *Operator) hasFolder() bool { return o.opened.Node != 0 }
 
 // prepareFolder makes the data folder as a server does, or refuses one that is
 // none yet.

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -37,22 +38,43 @@ func (o *Operator) Files(ctx context.Context, name string, do func(*files.Tree) 
 	if err != nil {
 		return err
 	}
-	lock, err := sqlite.LockBlobsShared(o.data)
+	blobs, release, err := o.openBlobs(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	blobs, err := blob.OpenShared(ctx, o.data, o.settings.Blobs, o.opened.Bucket, o.opened.IsFirst())
-	if err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, release()) }()
 	// A server removes what this leaves: it knows what else relies on it.
 	blobs.SetRemovalLock(func() (func(), bool) { return nil, false })
 	pool := o.pool(files.NewTrees(o.store.Files, blobs, time.Now))
 	defer func() { err = errors.Join(err, pool.Close(), blobs.Close()) }()
-	tree, release := pool.Tree(a.ID, a.Limits(o.settings.Limits))
-	defer release()
+	tree, leave := pool.Tree(a.ID, a.Limits(o.settings.Limits))
+	defer leave()
 	return do(tree)
+}
+
+// openBlobs opens the contents of files. What is on its way to a bucket is in the data folder, or, without one,
+// among what is temporary on this machine. Release is called when they are closed.
+func (o *Operator) openBlobs(ctx context.Context) (blobs *files.Blobs, release func() error, err error) {
+	if o.hasFolder() {
+		lock, err := sqlite.LockBlobsShared(o.data)
+		if err != nil {
+			return nil, nil, err
+		}
+		blobs, err := blob.OpenShared(ctx, o.data, o.settings.Blobs, o.opened.Bucket, o.opened.IsFirst())
+		if err != nil {
+			return nil, nil, errors.Join(err, lock.Close())
+		}
+		return blobs, lock.Close, nil
+	}
+	spool, err := os.MkdirTemp("", "ql-spool-")
+	if err != nil {
+		return nil, nil, err
+	}
+	remove := func() error { return os.RemoveAll(spool) }
+	if blobs, err = blob.OpenAnywhere(ctx, spool, o.settings.Blobs, o.opened.Bucket); err != nil {
+		return nil, nil, errors.Join(err, remove())
+	}
+	return blobs, remove, nil
 }
 
 // Databases opens those of an account, within its limits. They are closed by

@@ -33,6 +33,9 @@ type Options struct {
 	Create bool
 	// Join says that the folder may be that of one more node of a database.
 	Join bool
+	// Anywhere says that a database is opened for a command that needs no data folder: one that belongs to no
+	// database is left alone.
+	Anywhere bool
 	// Move says that all is copied from or to the store: also one that serves nobody is opened.
 	Move bool
 
@@ -69,7 +72,7 @@ type Bucket interface {
 // Opened is an open store, and what a data folder is to it.
 type Opened struct {
 	Backend
-	// Node is the number of the node that has the folder: 1 is the first.
+	// Node is the number of the node that has the folder: 1 is the first, 0 is none.
 	Node   int64
 	Bucket Bucket // nil where there is one node
 }
@@ -137,12 +140,26 @@ func open(ctx context.Context, o Options) (Opened, error) {
 		}})
 	node := int64(0)
 	if err == nil {
-		node, err = d.BindFolder(ctx, o.Data, postgres.Binding{Create: o.Create, Join: o.Join})
+		node, err = d.bind(ctx, o)
 	}
 	if err != nil {
 		return Opened{}, errors.Join(err, d.Close())
 	}
 	return Opened{Backend: d, Node: node, Bucket: d}, nil
+}
+
+// bind returns the number of the node whose folder the data folder is.
+func (d database) bind(ctx context.Context, o Options) (node int64, err error) {
+	if o.Anywhere {
+		belongs, err := sqlite.HasStore(o.Data)
+		if err != nil {
+			return 0, err
+		}
+		if !belongs {
+			return 0, d.CheckBegun(ctx, o.Create)
+		}
+	}
+	return d.BindFolder(ctx, o.Data, postgres.Binding{Create: o.Create, Join: o.Join})
 }
 
 // Lease is how long a member of a store is one after a renewal; 0 where the worker's own does. Alone says

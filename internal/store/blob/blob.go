@@ -73,6 +73,38 @@ func OpenShared(ctx context.Context, data string, bucket *config.Bucket, nodes N
 	return b, nil
 }
 
+// OpenAnywhere opens the blobs of a database without a data folder: those that its servers have in a bucket. What is on
+// its way there is in the folder spool.
+func OpenAnywhere(ctx context.Context, spool string, bucket *config.Bucket, nodes Nodes) (*files.Blobs, error) {
+	shared, err := nodes.BoundBlobs(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case shared == "" && bucket == nil:
+		return nil, fault.New(fault.InvalidRequest, "the contents of files of the accounts in this database are in the data folder of its server: name that by --data, on its machine")
+	case shared == "":
+		return nil, fault.New(fault.InvalidRequest, "no server of this database has begun with a bucket: start one by ql serve --blobs first, or name the data folder of its server by --data, on its machine")
+	case bucket == nil:
+		return nil, fault.New(fault.InvalidRequest, "the contents of files of the accounts in this database are in a bucket: say where by --blobs")
+	}
+	s, err := openBucket(ctx, bucket, spool)
+	if err != nil {
+		return nil, err
+	}
+	owner, err := s.Owner()
+	if err == nil && owner != shared {
+		err = fault.New(fault.InvalidRequest, "the contents of files of the accounts in this database are in another bucket, or below another prefix: name that by --blobs")
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return files.NewBlobs(s), nil
+}
+
+func openBucket(ctx context.Context, b *config.Bucket, spool string) (*s3.Store, error) {
+	return s3.Open(ctx, s3.Options{Bucket: b.Name, Prefix: b.Prefix, Endpoint: b.Endpoint, Plain: b.Plain, Region: b.Region, Spool: spool})
+}
+
 // readMark returns the mark of a data folder whose blobs are in a bucket; "" for none.
 func readMark(path string) (string, error) {
 	text, err := os.ReadFile(path)
@@ -100,7 +132,7 @@ func Open(ctx context.Context, data string, bucket *config.Bucket) (*files.Blobs
 			return nil, errors.Join(err, fault.New(fault.InvalidRequest, "the data folder %s has contents of files already, in %s, which cannot be moved to a bucket yet: leave --blobs out, or name another folder by --data", data, sqlite.BlobFolder))
 		}
 	}
-	s, err := s3.Open(ctx, s3.Options{Bucket: bucket.Name, Prefix: bucket.Prefix, Endpoint: bucket.Endpoint, Plain: bucket.Plain, Region: bucket.Region, Spool: filepath.Join(data, spoolFolder)})
+	s, err := openBucket(ctx, bucket, filepath.Join(data, spoolFolder))
 	if err != nil {
 		return nil, err
 	}

@@ -51,6 +51,25 @@ func (s *Store) BindFolder(ctx context.Context, folder string, b Binding) (node 
 	return node, err
 }
 
+// errNotBegun is the error of a database that nobody has begun with.
+var errNotBegun = fault.New(fault.NotFound, "the database has no accounts yet: ql account create and ql serve begin with it")
+
+// CheckBegun refuses a database that nobody has begun with, unless create says that it may be.
+func (s *Store) CheckBegun(ctx context.Context, create bool) error {
+	if create {
+		return nil
+	}
+	begun := false
+	err := s.Read(ctx, func(t relational.Tx) (err error) {
+		begun, err = t.HasBegun()
+		return err
+	})
+	if err == nil && !begun {
+		err = errNotBegun
+	}
+	return err
+}
+
 // BoundBlobs returns the mark of the bucket with the contents of files; "" for none.
 func (s *Store) BoundBlobs(ctx context.Context) (mark string, err error) {
 	err = s.Read(ctx, func(t relational.Tx) (err error) {
@@ -108,7 +127,7 @@ func (s *Store) bindFolder(ctx context.Context, folder string, b Binding) error 
 	case here != "" && !create:
 		return fault.New(fault.InvalidRequest, "the data folder %s belongs to another database: name that by --database", folder)
 	case !create:
-		return fault.New(fault.NotFound, "the database has no accounts yet: ql account create and ql serve begin with it")
+		return errNotBegun
 	case here == "":
 		here = disk.NewMark()
 		if err := disk.WriteMark(path, here); err != nil {

@@ -6,6 +6,11 @@ func (t Tx) BoundFolder() (mark string, err error) {
 	return mark, err
 }
 
+// HasBegun tells whether a server, or a command that makes accounts, has begun with the database.
+func (t Tx) HasBegun() (bool, error) {
+	return t.has("SELECT 1 FROM bound_folder UNION ALL SELECT 1 FROM master_check LIMIT 1")
+}
+
 // JoinNode returns the number of the node with a data folder, which it has from then on: 1 for the folder that
 // the database is bound to.
 func (t Tx) JoinNode(mark string) (id int64, err error) {
