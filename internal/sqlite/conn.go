@@ -90,6 +90,7 @@ type Conn struct {
 	searched    int64 // about how many terms its full-text queries have
 	work        Work  // that was not reported yet
 	pagesBefore int64
+	countFirst  bool
 	stopped     error // what Progress said in the call under way
 
 	allocation    *allocation

@@ -115,8 +115,28 @@ func (c *Conn) report() bool {
 func (s *Stmt) start() {
 	s.fresh = false
 	s.conn.work, s.conn.searched = Work{}, 0
-	s.counted = s.steps()
+	// SQLite calls for progress at each so many instructions that the statement has run in all: without this,
+	// what is counted of a run would hang on where the one before ended.
+	s.program().FaCounter[lib.SQLITE_STMTSTATUS_VM_STEP] = 0
+	s.counted = 0
 	s.conn.pagesBefore = s.conn.pages()
+	if s.conn.countFirst && s.goesOn() {
+		s.conn.pagesBefore--
+	}
+}
+
+// CountFirstPage has statements of a transaction that is kept open between them count the look at the first page
+// with which each would begin one of its own: so they count the same.
+func (c *Conn) CountFirstPage(on bool) { c.countFirst = on }
+
+// goesOn reports whether a statement that would begin a transaction finds one.
+func (s *Stmt) goesOn() bool {
+	const main = 1 // the bit of the database, beside those of temporary tables
+	if s.program().FbtreeMask&main == 0 || lib.Xsqlite3_stmt_isexplain(s.conn.tls, s.p) != 0 {
+		return false
+	}
+	tree := (*lib.TDb)(at((*lib.Tsqlite3)(at(s.conn.db)).FaDb)).FpBt
+	return tree != 0 && (*lib.TBtree)(at(tree)).FinTrans != lib.TRANS_NONE
 }
 
 // DrainWork returns what the statement did since Progress was last called.

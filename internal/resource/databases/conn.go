@@ -42,6 +42,7 @@ type conn struct {
 	// were prepared; schemaChanged says that this connection has changed it.
 	schemaSeen    int64
 	schemaChanged bool
+	kept          kept // of a connection that reads
 }
 
 func (c *conn) close() error {
@@ -65,6 +66,7 @@ func (c *conn) execTrusted(ctx context.Context, sql string) error {
 // rollback ends what a call may have left open and reports whether the
 // connection can be used again. Otherwise it is closed.
 func (c *conn) rollback() bool {
+	_ = c.dropKept(context.Background()) // where that fails, so does this
 	if c.db.InTransaction() && c.execTrusted(context.Background(), "ROLLBACK") != nil {
 		_ = c.close() // it is given up either way
 		return false

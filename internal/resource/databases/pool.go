@@ -30,6 +30,9 @@ type database struct {
 	schemaChanges atomic.Int64 // how often the schema was changed
 	inDoubt       atomic.Bool  // the origin may have a change that the copy has not
 
+	// writing says that idle connections keep nothing. It is set, and looked at by who becomes idle, with mu held.
+	writing atomic.Bool
+
 	mu          sync.Mutex
 	created     bool // the file is there and in its final mode
 	idleWriter  *conn
@@ -77,6 +80,7 @@ func (db *database) acquireWriter(ctx context.Context) (*conn, error) {
 		<-db.writerToken
 		return nil, err
 	}
+	db.beginWrite()
 	db.mu.Lock()
 	c := db.idleWriter
 	db.idleWriter = nil
@@ -84,6 +88,7 @@ func (db *database) acquireWriter(ctx context.Context) (*conn, error) {
 	if c == nil {
 		var err error
 		if c, err = db.connect(ctx, true); err != nil {
+			db.endWrite()
 			<-db.writerToken
 			return nil, err
 		}
@@ -108,6 +113,7 @@ func (db *database) releaseWriter(c *conn) {
 	}
 	db.mu.Lock()
 	db.busyWriters = db.busyWriters[:0]
+	db.endWrite()
 	if usable {
 		db.idleWriter = c
 	}
@@ -115,8 +121,21 @@ func (db *database) releaseWriter(c *conn) {
 	<-db.writerToken
 }
 
-// acquireReader returns a connection that only reads.
+// acquireReader returns a connection that only reads, and keeps nothing of an earlier read.
 func (db *database) acquireReader(ctx context.Context) (*conn, error) {
+	c, err := db.acquireKept(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.dropKept(ctx); err != nil {
+		db.releaseReader(c, false)
+		return nil, err
+	}
+	return c, nil
+}
+
+// acquireKept returns a connection that only reads, with what it may keep.
+func (db *database) acquireKept(ctx context.Context) (*conn, error) {
 	db.checkCopy()
 	db.mu.Lock()
 	made := db.created && !db.inDoubt.Load()
@@ -154,9 +173,13 @@ func (db *database) acquireReader(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-func (db *database) releaseReader(c *conn) {
-	usable := c.rollback()
+// releaseReader gives a connection back; keep says that it may keep what it sees.
+func (db *database) releaseReader(c *conn, keep bool) {
+	usable := keep || c.rollback()
 	db.mu.Lock()
+	if keep && db.writing.Load() {
+		usable = c.rollback()
+	}
 	db.busyReaders = slices.DeleteFunc(db.busyReaders, func(held *conn) bool { return held == c })
 	if usable {
 		db.idleReaders = append(db.idleReaders, c)
@@ -169,12 +192,19 @@ func (db *database) releaseReader(c *conn) {
 // read runs a call on a reading connection. It reports false where the call
 // would write: then nothing was done.
 func (db *database) read(ctx context.Context, call *call) (v value.Value, done bool, err error) {
-	c, err := db.acquireReader(ctx)
+	c, err := db.acquireKept(ctx)
 	if err != nil {
 		return db.readMissing(ctx, call, err)
 	}
-	defer db.releaseReader(c)
+	keep := false // not after an error, nor a panic
+	defer func() { db.releaseReader(c, keep) }()
+	if err := c.prepareRead(ctx); err != nil {
+		return value.Null, false, err
+	}
 	v, done, err = c.read(ctx, call)
+	if keep = err == nil && done; keep {
+		c.afterRead()
+	}
 	return v, done, err
 }
 

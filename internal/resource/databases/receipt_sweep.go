@@ -70,7 +70,7 @@ func (d *Databases) jobsWithReceipts(ctx context.Context, name string, last [16]
 	if err != nil {
 		return nil, err
 	}
-	defer db.releaseReader(c)
+	defer db.releaseReader(c, false)
 	there, err := c.hasReceipts(ctx)
 	if err != nil || !there {
 		return nil, err

@@ -84,7 +84,7 @@ func checkSettings(t testing.TB, d *Databases) {
 				t.Errorf("%s: setting %d is %t, %v", name, id, got, err)
 			}
 		}
-		if c.db.InTransaction() {
+		if c.db.InTransaction() != c.kept.open {
 			t.Errorf("%s: a transaction is open", name)
 		}
 	}
@@ -107,7 +107,7 @@ func TestEveryConnectionIsSet(t *testing.T) {
 		held = append(held, c)
 	}
 	for _, c := range held {
-		db.releaseReader(c)
+		db.releaseReader(c, false)
 	}
 	d.release(db)
 	if n := len(d.open["main"].idleReaders); n != 3 {

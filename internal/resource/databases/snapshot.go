@@ -34,7 +34,7 @@ func (d *Databases) view(ctx context.Context, name string, f func(*conn) error) 
 		return err
 	}
 	// The transaction ends here.
-	defer db.releaseReader(c)
+	defer db.releaseReader(c, false)
 	if err := c.execTrusted(ctx, "BEGIN"); err != nil {
 		return err
 	}

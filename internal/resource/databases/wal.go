@@ -131,6 +131,7 @@ func (db *database) checkpointIdle(from int64) {
 	default:
 		return
 	}
+	db.beginWrite()
 	db.mu.Lock()
 	c := db.idleWriter
 	db.idleWriter = nil
@@ -141,10 +142,12 @@ func (db *database) checkpointIdle(from int64) {
 		db.idleWriter = c
 		db.mu.Unlock()
 	}
+	db.endWrite()
 	<-db.writerToken
 }
 
-// CheckpointIdle truncates the logs of databases that nobody uses at the moment.
+// CheckpointIdle truncates the logs of databases that nobody uses at the moment, and ends what their
+// connections keep: another process may have to.
 func (d *Databases) CheckpointIdle() {
 	d.mu.Lock()
 	var open []*database
@@ -154,6 +157,9 @@ func (d *Databases) CheckpointIdle() {
 	}
 	d.mu.Unlock()
 	for _, db := range open {
+		db.mu.Lock()
+		db.dropIdle()
+		db.mu.Unlock()
 		db.checkpointIdle(1)
 		d.release(db)
 	}
