@@ -214,7 +214,18 @@ func parse(url string) (*pgconn.Config, error) {
 
 func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 
-func openIDs(ctx context.Context, c *conn) (*relational.IDs, error) {
+// openIDs opens the ids of this process, beside whatever others do meanwhile.
+func openIDs(ctx context.Context, c *conn) (ids *relational.IDs, err error) {
+	until := time.Now().Add(conflictTime)
+	for tries := 0; ; tries++ {
+		if ids, err = tryOpenIDs(ctx, c); !isConflict(err) || time.Now().After(until) {
+			return ids, err
+		}
+		pause(tries)
+	}
+}
+
+func tryOpenIDs(ctx context.Context, c *conn) (*relational.IDs, error) {
 	if err := c.begin(ctx, "ISOLATION LEVEL SERIALIZABLE"); err != nil {
 		return nil, err
 	}

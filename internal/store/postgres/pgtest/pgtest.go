@@ -32,10 +32,11 @@ var settings = []string{
 
 // Server is a server that runs.
 type Server struct {
-	folder  string
-	command *exec.Cmd
-	exited  chan struct{}
-	output  *bytes.Buffer
+	folder   string
+	settings []string
+	command  *exec.Cmd
+	exited   chan struct{}
+	output   *bytes.Buffer
 
 	databases atomic.Int64
 	templates sync.Map // of names to *copies
@@ -138,7 +139,7 @@ func run(settings []string) (*Server, error) {
 	if out, err := initialize.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	s := &Server{folder: folder, exited: make(chan struct{}), output: &bytes.Buffer{}}
+	s := &Server{folder: folder, settings: settings, exited: make(chan struct{}), output: &bytes.Buffer{}}
 	if err := s.launch(bin, as, settings); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
@@ -158,9 +159,10 @@ func (s *Server) launch(bin string, as *syscall.SysProcAttr, settings []string) 
 	if err := s.command.Start(); err != nil {
 		return err
 	}
+	command, exited := s.command, s.exited
 	go func() {
-		_ = s.command.Wait() // what it says is in its output
-		close(s.exited)
+		_ = command.Wait() // what it says is in its output
+		close(exited)
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -177,6 +179,25 @@ func (s *Server) launch(bin string, as *syscall.SysProcAttr, settings []string) 
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+// Restart ends the server at once, with all that is under way, and starts it again: what it had committed is there still,
+// unless its settings say otherwise.
+func (s *Server) Restart() error {
+	if err := s.command.Process.Signal(syscall.SIGQUIT); err != nil {
+		return err
+	}
+	<-s.exited
+	bin, err := programs()
+	if err != nil {
+		return err
+	}
+	as, _, err := unprivileged()
+	if err != nil {
+		return err
+	}
+	s.exited = make(chan struct{})
+	return s.launch(bin, as, s.settings)
 }
 
 // Pause has the server stand still, with all that it does, until resume is called or the test ends: it takes

@@ -1,0 +1,209 @@
+package crashtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"ql/internal/store/blob/s3/s3test"
+	"ql/internal/store/postgres/pgtest"
+)
+
+// effectScript has so many effects of each kind, and tells what is there of them in the end. Some ask in between, and
+// some wait.
+const effectScript = `
+	START SESSION
+	FOR ?i FROM 1 TO !GET('effects') DO
+		APPEND "x" TO FILE "/faults/{!GET('n')}.txt"
+		SET "n" AS (!SESSION('n') DEFAULT 0) + 1 OF !SESSION
+		INSERT INTO effects (job, n) VALUES (!GET('n'), ?i);
+		IF ?i = 1 AND !GET('kind') = "asks" THEN CONFIRM "Go on?" END
+		IF ?i = 1 AND !GET('kind') = "waits" THEN WAIT 3 SECONDS END
+	END
+	READ "/faults/{!GET('n')}.txt" AS TEXT SET ?log
+	SELECT count(*) FROM effects WHERE job = !GET('n') SET VALUE ?rows
+	EMIT "{?log} {=!SESSION('n')} {?rows}"`
+
+// faultyNodes are nodes, each with a way of its own to PostgreSQL, that meet what machines and networks do.
+type faultyNodes struct {
+	t        *testing.T
+	postgres *pgtest.Server
+	bucket   *s3test.Server
+	nodes    []*server
+	links    []*link
+}
+
+func newFaultyNodes(t *testing.T) *faultyNodes {
+	t.Helper()
+	// Unlike that of other tests it keeps what it has committed when it is killed.
+	postgres, err := pgtest.Run("fsync=off", "shared_buffers=16MB", "max_connections=200")
+	check(t, err)
+	t.Cleanup(func() { check(t, postgres.Stop()) })
+	check(t, postgres.Exec(t.Context(), "postgres", "CREATE DATABASE faults"))
+	f := &faultyNodes{t: t, postgres: postgres, bucket: s3test.Start(t)}
+	t.Setenv("QL_BLOBS", f.bucket.URL("ql"))
+	for i := range 3 {
+		way, database := newLink(t, postgres.URL("faults"))
+		f.links = append(f.links, way)
+		if i == 0 {
+			t.Setenv("QL_DATABASE", database)
+			f.nodes = append(f.nodes, newServer(t))
+			f.nodes[0].flags = []string{"--node-listen", "127.0.0.1:0"}
+		} else {
+			f.nodes = append(f.nodes, newNode(t, f.nodes[0]))
+		}
+		f.nodes[i].flags = append(f.nodes[i].flags, "--database", database)
+		f.nodes[i].start()
+	}
+	return f
+}
+
+// ask sends a request to one node after another until it is answered by one of some statuses.
+func (f *faultyNodes) ask(first int, r request, fits func(answer) bool) (answer, error) {
+	for deadline, i := time.Now().Add(patience), first; ; i++ {
+		a, err := f.nodes[i%len(f.nodes)].try(r)
+		if err == nil && fits(a) {
+			return a, nil
+		}
+		if time.Now().After(deadline) || f.t.Context().Err() != nil {
+			return a, fmt.Errorf("%s %s is not answered: %s, %v", r.method, r.path, a, err)
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}
+
+// The faults that one node meets, or all.
+func (f *faultyNodes) kill(i int) {
+	f.nodes[i].kill()
+	f.nodes[i].start()
+}
+
+func (f *faultyNodes) freeze(i int, lasts time.Duration) {
+	check(f.t, f.nodes[i].process.Process.Signal(syscall.SIGSTOP))
+	<-time.After(lasts)
+	check(f.t, f.nodes[i].process.Process.Signal(syscall.SIGCONT))
+}
+
+func (f *faultyNodes) cut(i int, lasts time.Duration) {
+	turn := f.links[i].cut
+	if rand.IntN(2) == 0 {
+		turn = f.links[i].stand
+	}
+	turn(true)
+	<-time.After(lasts)
+	turn(false)
+}
+
+func (f *faultyNodes) outage(lasts time.Duration) {
+	f.bucket.Stop()
+	<-time.After(lasts)
+	f.bucket.Launch()
+}
+
+// TestPromiseFaultyNodes has three nodes run jobs with effects on files, sessions and databases, while nodes are killed, stand still
+// for longer than they are waited for and are cut off, PostgreSQL is started again, and the bucket is away. Each
+// job that was accepted ends, and each of its effects is there once.
+func TestPromiseFaultyNodes(t *testing.T) {
+	f := newFaultyNodes(t)
+	await(t, f.nodes[0], `CREATE TABLE effects (job TEXT, n INTEGER);`)
+	var faults []func()
+	add := func(n int, fault func()) {
+		for range n {
+			faults = append(faults, fault)
+		}
+	}
+	add(count(1, 60), func() { f.kill(rand.IntN(3)) })
+	add(count(1, 40), func() { f.freeze(rand.IntN(3), time.Second+rand.N(9*time.Second)) })
+	add(count(1, 5), func() { check(t, f.postgres.Restart()) })
+	add(count(1, 20), func() { f.cut(rand.IntN(3), rand.N(8*time.Second)) })
+	add(count(1, 5), func() { f.outage(rand.N(5 * time.Second)) })
+	rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
+
+	jobs, most := count(60, 20_000), count(6, 20)
+	var over atomic.Bool
+	var submitted atomic.Int64
+	ids := make([]string, jobs)
+	var clients sync.WaitGroup
+	const workers = 8
+	for w := range workers {
+		clients.Go(func() {
+			for i := w; i < jobs; i += workers {
+				kind, effects := "", 1
+				switch i % 10 {
+				case 0, 1, 2:
+					effects = most
+				case 3:
+					kind, effects = "asks", 2
+				case 4:
+					kind, effects = "waits", 2
+				}
+				r := query("async", effectScript, "n", strconv.Itoa(i), "kind", kind, "effects", strconv.Itoa(effects))
+				r.key = "job-" + strconv.Itoa(i)
+				a, err := f.ask(i, r, func(a answer) bool { return a.status == http.StatusAccepted })
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				j, err := a.job()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ids[i] = j.ID
+				submitted.Add(1)
+				// So that jobs begin as long as there are faults.
+				for share := int64(jobs) * 9 / 10; !over.Load() && submitted.Load() > share; {
+					<-time.After(50 * time.Millisecond)
+				}
+			}
+		})
+	}
+	for n, fault := range faults {
+		if t.Failed() {
+			break
+		}
+		fault()
+		if n < len(faults)-1 {
+			<-time.After(rand.N(time.Second))
+		}
+	}
+	over.Store(true)
+	clients.Wait()
+	if t.Failed() {
+		return
+	}
+	for i, id := range ids {
+		effects := 1
+		switch i % 10 {
+		case 0, 1, 2:
+			effects = most
+		case 3:
+			effects = 2
+			if _, err := f.nodes[i%3].await(id, "paused"); err != nil {
+				t.Fatal(err)
+			}
+			if a, err := f.nodes[(i+1)%3].confirm(id, `{"approved":true}`, ""); err != nil || a.status/100 != 2 {
+				t.Fatalf("%s, %v", a, err)
+			}
+		case 4:
+			effects = 2
+		}
+		j, err := f.nodes[(i+2)%3].await(id, "complete")
+		if err != nil {
+			t.Fatalf("job %d: %v", i, err)
+		}
+		if want := fmt.Sprintf("%s %d %d", strings.Repeat("x", effects), effects, effects); j.Result != want {
+			t.Errorf("job %d left %q, not %q", i, j.Result, want)
+		}
+	}
+	for _, s := range f.nodes {
+		s.stop()
+	}
+}
