@@ -20,7 +20,7 @@ import (
 // some wait.
 const effectScript = `
 	START SESSION
-	FOR ?i FROM 1 TO !GET('effects') DO
+	FOR ?i FROM 1 TO NUMBER(!GET('effects')) DO
 		APPEND "x" TO FILE "/faults/{!GET('n')}.txt"
 		SET "n" AS (!SESSION('n') DEFAULT 0) + 1 OF !SESSION
 		INSERT INTO effects (job, n) VALUES (!GET('n'), ?i);
@@ -126,7 +126,7 @@ func TestPromiseFaultyNodes(t *testing.T) {
 	add(count(1, 5), func() { f.outage(rand.N(5 * time.Second)) })
 	rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 
-	jobs, most := count(60, 20_000), count(6, 20)
+	jobs, most := count(30, 20_000), count(4, 20)
 	var over atomic.Bool
 	var submitted atomic.Int64
 	ids := make([]string, jobs)
