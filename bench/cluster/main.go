@@ -74,6 +74,10 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	only := flags.String("only", "", "measure only these `parts`, of "+strings.Join(allParts, ","))
 	flags.IntVar(&o.beside, "jobs", 10_000_000, "how many jobs there are where a job is measured beside many")
 	flags.BoolVar(&o.top, "top", false, "show the statements, too, that PostgreSQL has spent most of its time on")
+	flags.Func("set", "a `setting` of PostgreSQL for the run, such as logging_collector=on; may be given several times", func(s string) error {
+		o.postgres = append(o.postgres, s)
+		return nil
+	})
 	quick := flags.Bool("quick", false, "a small round: whether it works, no figures to keep")
 	if err := flags.Parse(args); err != nil {
 		return nil, err

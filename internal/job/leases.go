@@ -29,6 +29,20 @@ type Due struct {
 	Crashes  int       // see Head
 }
 
+// DueQuery says which jobs that are due are listed.
+type DueQuery struct {
+	State State // "" for all that can be due, each up to the limit
+	Now   time.Time
+	After Due // of the state; the zero Due for the first
+	Limit int
+	// Incarnation is of the member that asks, where the databases of an account are at one member: a job that uses
+	// them is left out while another one has them that lives. 0 leaves out none.
+	Incarnation int64
+}
+
+// DueStates are the states in which a job can be due.
+var DueStates = []State{Accepted, Running, Waiting, Paused}
+
 // ClaimQuery says which jobs a member claims.
 type ClaimQuery struct {
 	Member member.Member
@@ -71,10 +85,9 @@ type Claimed struct {
 // that is accepted or running belongs to an incarnation of a member; who renews that
 // renews all its leases.
 type Leases interface {
-	// ListDue lists jobs of a state that belong to nobody and whose time has come, the
-	// longest due first, and of those due at the same moment the one stored first: those
-	// that come after one; the zero Due for the first.
-	ListDue(ctx context.Context, s State, now time.Time, after Due, limit int) ([]Due, error)
+	// ListDue lists jobs that belong to nobody and whose time has come, those of a state
+	// together: the longest due first, and of those due at the same moment the one stored first.
+	ListDue(ctx context.Context, q DueQuery) ([]Due, error)
 	// NextDue returns when, after a moment, a job becomes due that belongs to nobody;
 	// zero for never.
 	NextDue(ctx context.Context, after time.Time) (time.Time, error)
@@ -89,7 +102,8 @@ type Leases interface {
 	// Claim makes jobs a member's, each for a new attempt, and returns them with what is
 	// known of them: of each account that has places the longest due first, of those that
 	// the member accepted, that the dead had, and that belong to nobody. Fewer than there
-	// are places for says that no more could be claimed. It is an error of package member
+	// are places for says that no more could be claimed: those of nobody that another changes at
+	// the moment are left out. It is an error of package member
 	// where the claimant is none.
 	Claim(ctx context.Context, c *ClaimQuery) ([]Claimed, error)
 	// ClaimListed makes one job a member's, for a new attempt: one that is due, is the

@@ -25,7 +25,7 @@ const (
 	cachedScripts  = 16 << 20
 )
 
-// accountCache answers look-ups by alias, by key, by a site's domain and of published scripts from
+// accountCache answers look-ups by id, by alias, by key, by a site's domain and of published scripts from
 // memory as long as no account, no named key, no such domain and no published script has changed. Nothing that it gives is older
 // than what the store would give.
 type accountCache struct {
@@ -34,6 +34,7 @@ type accountCache struct {
 
 	mu      sync.Mutex
 	version uint64 // under which the accounts were read
+	byID    map[account.ID]account.Account
 	byAlias map[names.Alias]account.Account
 	byKey   map[account.KeyHash]account.Account
 	byNamed map[account.KeyHash]namedAccount
@@ -65,10 +66,15 @@ type scriptKey struct {
 func (s Store) CacheAccounts() Store {
 	s.Accounts = &accountCache{
 		Store: s.Accounts, versions: s.Versions,
-		byAlias: map[names.Alias]account.Account{}, byKey: map[account.KeyHash]account.Account{},
+		byID: map[account.ID]account.Account{}, byAlias: map[names.Alias]account.Account{}, byKey: map[account.KeyHash]account.Account{},
 		byNamed: map[account.KeyHash]namedAccount{}, bySite: map[string]siteAccount{}, scripts: map[scriptKey]account.Published{},
 	}
 	return s
+}
+
+// ByID implements account.Accounts.
+func (c *accountCache) ByID(ctx context.Context, id account.ID) (account.Account, error) {
+	return lookUp(c, c.byID, id, func() (account.Account, error) { return c.Store.ByID(ctx, id) })
 }
 
 // ByAlias implements account.Accounts.
@@ -162,6 +168,7 @@ func find[K comparable, V any](c *accountCache, m map[K]V, key K, version uint64
 
 // clear evicts all. The cache is locked.
 func (c *accountCache) clear() {
+	clear(c.byID)
 	clear(c.byAlias)
 	clear(c.byKey)
 	clear(c.byNamed)
@@ -181,7 +188,7 @@ func add[K comparable, V any](c *accountCache, m map[K]V, key K, found V, versio
 	if version != c.version {
 		return
 	}
-	if len(c.byAlias)+len(c.byKey)+len(c.byNamed)+len(c.bySite) >= cachedAccounts {
+	if len(c.byID)+len(c.byAlias)+len(c.byKey)+len(c.byNamed)+len(c.bySite) >= cachedAccounts {
 		c.clear()
 	}
 	m[key] = found

@@ -103,7 +103,7 @@ func TestDisabledStandsStill(t *testing.T) {
 		if v := e.wantState(asking, job.Paused); v.Prompt == nil {
 			t.Error("the question is gone")
 		}
-		due, err := q.ListDue(t.Context(), job.Waiting, e.now(), job.Due{}, 10)
+		due, err := q.ListDue(t.Context(), job.DueQuery{State: job.Waiting, Now: e.now(), Limit: 10})
 		check(t, err)
 		if len(due) != 0 {
 			t.Errorf("%d jobs of a disabled account are due", len(due))

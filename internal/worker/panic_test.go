@@ -38,9 +38,9 @@ func (q *panicky) Claim(ctx context.Context, c *job.ClaimQuery) ([]job.Claimed, 
 	return q.Queue.Claim(ctx, c)
 }
 
-func (q *panicky) ListDue(ctx context.Context, s job.State, now time.Time, after job.Due, limit int) ([]job.Due, error) {
+func (q *panicky) ListDue(ctx context.Context, d job.DueQuery) ([]job.Due, error) {
 	q.once(&q.due)
-	return q.Queue.ListDue(ctx, s, now, after, limit)
+	return q.Queue.ListDue(ctx, d)
 }
 
 func (q *panicky) ListHeld(ctx context.Context, incarnation int64, s job.State, after job.Due, limit int) ([]job.Due, error) {

@@ -378,19 +378,31 @@ func (b *backlogs) add(d job.Due, orphan bool) {
 func (w *Worker) collect(ctx context.Context) error {
 	now := w.o.Clock()
 	var found backlogs
-	for _, s := range []job.State{job.Accepted, job.Running, job.Waiting, job.Paused} {
-		for after, n := (job.Due{}), 0; n < mostWaiting; {
-			list, err := w.o.Queue.ListDue(ctx, s, now, after, collectPage)
-			if err != nil {
+	q := job.DueQuery{Now: now, Limit: collectPage}
+	if w.o.Host.DatabasesElsewhere != nil {
+		q.Incarnation = w.session.Member().Incarnation
+	}
+	list, err := w.o.Queue.ListDue(ctx, q)
+	if err != nil {
+		return err
+	}
+	counts, last := map[job.State]int{}, map[job.State]job.Due{}
+	for _, d := range list {
+		counts[d.State]++
+		last[d.State] = d
+		found.add(d, false)
+	}
+	for _, s := range job.DueStates {
+		q.State, q.After = s, last[s]
+		for n, full := counts[s], counts[s] == collectPage; full && n < mostWaiting; n += collectPage {
+			if list, err = w.o.Queue.ListDue(ctx, q); err != nil {
 				return err
 			}
 			for _, d := range list {
-				after = d
+				q.After = d
 				found.add(d, false)
 			}
-			if n += len(list); len(list) < collectPage {
-				break
-			}
+			full = len(list) == collectPage
 		}
 	}
 	return w.enqueue(ctx, &found)

@@ -168,6 +168,10 @@ func translate(sql string) string {
 				name = name[:end]
 			}
 			i += len(hint) + len(name) - 1
+		case !quoted && strings.HasPrefix(sql[i:], relational.LockBegin):
+			lock, _, _ := strings.Cut(sql[i+len("/* "):], relational.LockEnd)
+			out.WriteString(lock)
+			i += len("/* ") + len(lock) + len(relational.LockEnd) - 1
 		case !quoted && strings.HasPrefix(sql[i:], "instr("):
 			out.WriteString("strpos(")
 			i += len("instr(") - 1

@@ -105,6 +105,8 @@ type Store struct {
 	config   *pgconn.Config
 	direct   *pgconn.Config // of connections that have something of their own, such as what they listen to
 	writer   *writer
+	locker   *writer               // of changes that lock what they go by
+	failing  atomic.Pointer[error] // what the storage last did to a change; nil after a commit
 	readers  *readers
 	counters *readers // connections for what buckets count
 	versions versions
@@ -147,8 +149,17 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	c.session.IDs = ids
 	s.Store = relational.New(s, ids)
-	if s.writer, err = newWriter(ctx, c, s); err != nil {
+	if s.writer, err = newWriter(ctx, c, s, serializable); err != nil {
 		return nil, errors.Join(explain(err), c.close())
+	}
+	second, err := connect(ctx, config)
+	if err != nil {
+		return nil, errors.Join(err, s.writer.close())
+	}
+	second.session = c.session
+	second.session.Conn = second
+	if s.locker, err = newWriter(ctx, second, s, readCommitted); err != nil {
+		return nil, errors.Join(explain(err), second.close(), s.writer.close())
 	}
 	s.readers = newReaders(o.Readers, func(ctx context.Context) (*conn, error) {
 		c, err := connect(ctx, config)
@@ -226,7 +237,7 @@ func openIDs(ctx context.Context, c *conn) (ids *relational.IDs, err error) {
 }
 
 func tryOpenIDs(ctx context.Context, c *conn) (*relational.IDs, error) {
-	if err := c.begin(ctx, "ISOLATION LEVEL SERIALIZABLE"); err != nil {
+	if err := c.begin(ctx, serializable); err != nil {
 		return nil, err
 	}
 	ids, err := relational.OpenIDs(relational.NewTx(ctx, &c.session))
@@ -244,6 +255,11 @@ func (s *Store) Read(ctx context.Context, f func(relational.Tx) error) error {
 // Write implements relational.Engine.
 func (s *Store) Write(ctx context.Context, f func(relational.Tx) error) error {
 	return s.writer.write(ctx, f)
+}
+
+// WriteLocking implements relational.Engine.
+func (s *Store) WriteLocking(ctx context.Context, f func(relational.Tx) error) error {
+	return s.locker.write(ctx, f)
 }
 
 // WriteFreeing implements relational.Engine.
@@ -278,7 +294,7 @@ const probeEvery = time.Second
 
 // Writable implements store.Backend.
 func (s *Store) Writable(ctx context.Context) error {
-	failing := s.writer.failing.Load()
+	failing := s.failing.Load()
 	if failing == nil {
 		return nil
 	}
@@ -298,12 +314,13 @@ func (s *Store) Vacuum(context.Context) (bool, error) { return false, nil }
 // Stats implements store.Backend.
 func (s *Store) Stats() store.Stats {
 	return store.Stats{
-		Writes: s.writer.writes.Load(), Commits: s.writer.commits.Load(), Waiting: s.writer.group.Waiting(), Failing: s.writer.failing.Load() != nil,
+		Writes: s.writer.writes.Load() + s.locker.writes.Load(), Commits: s.writer.commits.Load() + s.locker.commits.Load(),
+		Waiting: s.writer.group.Waiting() + s.locker.group.Waiting(), Failing: s.failing.Load() != nil,
 	}
 }
 
 // Close waits for the reads and writes under way and closes the store. A second time it does
 // nothing.
 func (s *Store) Close() error {
-	return errors.Join(s.readers.close(), s.counters.close(), s.writer.close(), s.membership.close())
+	return errors.Join(s.readers.close(), s.counters.close(), s.locker.close(), s.writer.close(), s.membership.close())
 }

@@ -25,20 +25,29 @@ const (
 	askTime = 10 * time.Second
 )
 
-// writer owns the one connection that writes. Writes that come at the same time share a
+// writer owns a connection that writes. Writes that come at the same time share a
 // transaction, and a failing one undoes nothing but itself.
 type writer struct {
-	store *Store
-	conn  *conn // which is replaced where it was lost
-	group *batch.Group[*write]
+	store     *Store
+	conn      *conn  // which is replaced where it was lost
+	isolation string // of its transactions
+	group     *batch.Group[*write]
 
 	id     int64 // of its row in writers
 	number int64 // of the last transaction that was committed, in that row
 
 	writes, commits atomic.Int64
 	breaker         breaker
-	failing         atomic.Pointer[error] // what the storage last did to a change; nil after a commit
+	failing         *atomic.Pointer[error] // what the storage last did to a change of any writer; nil after a commit
 }
+
+// What transactions see of others.
+const (
+	// serializable transactions are as if they ran one after the other: where the server cannot say so, it has one run again.
+	serializable = "ISOLATION LEVEL SERIALIZABLE"
+	// readCommitted ones see in each statement what was committed before. What they go by, they lock.
+	readCommitted = "ISOLATION LEVEL READ COMMITTED"
+)
 
 // write is a change, and what became of it.
 type write struct {
@@ -53,8 +62,8 @@ type write struct {
 
 func (w *write) finish(err error) { w.err, w.done = err, true }
 
-func newWriter(ctx context.Context, c *conn, s *Store) (*writer, error) {
-	w := &writer{store: s, conn: c}
+func newWriter(ctx context.Context, c *conn, s *Store, isolation string) (*writer, error) {
+	w := &writer{store: s, conn: c, isolation: isolation, failing: &s.failing}
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	w.id = int64(binary.BigEndian.Uint64(b[:]) >> 1)
@@ -276,7 +285,7 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 		shortest = min(shortest, patienceFor(one.ctx))
 	}
 	c.line.patience = shortest
-	if err := c.begin(ctx, "ISOLATION LEVEL SERIALIZABLE"); err != nil {
+	if err := c.begin(ctx, w.isolation); err != nil {
 		return result{err: err}
 	}
 	defer func() {
@@ -289,7 +298,7 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 		}
 	}()
 	var changes changed
-	shared := false
+	shared, written := false, int64(0)
 	for _, one := range batch {
 		c.changes, c.knowsFiles = changed{}, false
 		if err := w.runOne(ctx, one, savepoints); err != nil {
@@ -297,7 +306,11 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 		}
 		one.shared = c.changes.accounts || c.changes.touchesSites() && w.store.versions.outside()
 		shared = shared || one.shared
+		written += c.written
 		changes.add(&c.changes)
+	}
+	if written == 0 {
+		return w.endUnchanged(ctx, batch, shortest)
 	}
 	number := int64(0)
 	if shared {
@@ -320,12 +333,31 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 		return result{err: err, committing: true}
 	}
 	w.number++
+	w.committed(len(batch))
+	return result{}
+}
+
+// endUnchanged ends a transaction that came to change nothing, such as a claim of nothing. It still has to be said that what
+// it saw was so; but nothing of it must last, so that nobody waits for the disk.
+func (w *writer) endUnchanged(ctx context.Context, batch []*write, patience time.Duration) result {
+	for _, one := range batch {
+		one.change = 0
+	}
+	w.conn.line.patience = patience
+	if err := w.conn.run(ctx, "COMMIT"); err != nil {
+		return result{err: err}
+	}
+	w.committed(len(batch))
+	return result{}
+}
+
+// committed counts what was.
+func (w *writer) committed(writes int) {
 	w.commits.Add(1)
-	w.writes.Add(int64(len(batch)))
+	w.writes.Add(int64(writes))
 	if w.failing.Load() != nil {
 		w.failing.Store(nil)
 	}
-	return result{}
 }
 
 // runOne runs a write in a transaction. With an error the whole transaction is to be undone.

@@ -3,7 +3,9 @@ package relational
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"ql/internal/job"
@@ -11,7 +13,7 @@ import (
 
 // Claim implements job.Leases.
 func (q Queue) Claim(ctx context.Context, c *job.ClaimQuery) (claimed []job.Claimed, err error) {
-	err = q.store.write(ctx, func(t tx) (err error) {
+	err = q.store.engine.WriteLocking(ctx, func(t tx) (err error) {
 		claimed, err = t.claimJobs(c)
 		return err
 	})
@@ -21,7 +23,7 @@ func (q Queue) Claim(ctx context.Context, c *job.ClaimQuery) (claimed []job.Clai
 	return claimed, nil
 }
 
-// claimJobs looks, then changes: there is one writer, and all of it is one transaction.
+// claimJobs looks, locks what it finds, then changes: nobody else can claim that, or change it, meanwhile.
 func (t tx) claimJobs(c *job.ClaimQuery) (claimed []job.Claimed, err error) {
 	alive, err := t.has("SELECT 1 FROM members WHERE id = ? AND incarnation = ?", c.Member.ID, c.Member.Incarnation)
 	if err != nil {
@@ -44,13 +46,10 @@ func (t tx) claimJobs(c *job.ClaimQuery) (claimed []job.Claimed, err error) {
 			return nil, err
 		}
 		for _, one := range list {
-			if err := t.claimJob(c, &one.Claimed); err != nil {
-				return nil, err
-			}
 			claimed = append(claimed, one.Claimed)
 		}
 	}
-	return claimed, nil
+	return claimed, t.claimLocked(c, claimed)
 }
 
 // stillDead returns those incarnations that are no members.
@@ -79,8 +78,8 @@ const (
 
 	ofMember    = "member = ?7 AND member IS NOT NULL AND account = ?1"
 	mayBeBegun  = " AND format <= ?3 AND (CASE WHEN crashes >= ?4 THEN 1 ELSE 0 END) = ?5 AND stopping >= ?6 AND uses_databases <= ?8 "
-	inItsOrder  = "ORDER BY seq LIMIT ?2"
-	longestDue  = "ORDER BY due, seq LIMIT ?2"
+	inItsOrder  = "ORDER BY seq LIMIT ?2" + lockJobs
+	longestDue  = "ORDER BY due, seq LIMIT ?2" + lockFreeJobs
 	ofNobodyDue = "program IS NOT NULL AND member IS NULL AND account = ?1 AND due <= ?7"
 )
 
@@ -137,13 +136,43 @@ func readClaimable(r row) claimable {
 	return claimable{job.Claimed{Head: h, From: h.State}, r.time(next + 7)}
 }
 
-// claimJob makes a job the member's that was found to be claimable in the same
-// transaction.
-func (t tx) claimJob(c *job.ClaimQuery, one *job.Claimed) error {
-	if _, err := t.exec("UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = CASE WHEN crashes = 0 THEN 1 ELSE 0 END, due = ?, member = ? WHERE seq = ?",
-		c.Now, c.Member.Incarnation, one.Lease.Seq); err != nil {
+// claimLocked makes jobs the member's that were found to be claimable, and locked, in the same transaction.
+func (t tx) claimLocked(c *job.ClaimQuery, jobs []job.Claimed) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	// Who buries the member waits for this, and finds what it has claimed.
+	alive, err := t.has("SELECT 1 FROM members WHERE id = ? AND incarnation = ?"+lockKey, c.Member.ID, c.Member.Incarnation)
+	if err != nil {
 		return err
 	}
+	if !alive {
+		return t.whyNoMember(c.Member)
+	}
+	numbers := make([]int64, len(jobs))
+	for i := range jobs {
+		numbers[i] = jobs[i].Lease.Seq
+	}
+	for some := range slices.Chunk(numbers, mostListed) {
+		in, args := listed([]any{c.Now, c.Member.Incarnation}, some)
+		n, err := t.exec("UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = CASE WHEN crashes = 0 THEN 1 ELSE 0 END, due = ?, member = ? WHERE seq IN "+in, args...)
+		if err != nil {
+			return err
+		}
+		if n != int64(len(some)) {
+			return fmt.Errorf("%d of %d jobs were claimed that were locked", n, len(some))
+		}
+	}
+	for i := range jobs {
+		if err := t.beginClaimed(c, &jobs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// beginClaimed says of a job what has become of it by the claim; a question that it was paused at is over.
+func (t tx) beginClaimed(c *job.ClaimQuery, one *job.Claimed) error {
 	one.State = job.Running
 	one.Lease.Attempt++
 	if one.From != job.Paused {
@@ -157,4 +186,20 @@ func (t tx) claimJob(c *job.ClaimQuery, one *job.Claimed) error {
 		how = job.QuestionWithdrawn
 	}
 	return t.endQuestions(one.Lease.Seq, how, c.Now)
+}
+
+// mostListed is how many numbers a statement lists.
+const mostListed = 64
+
+// listed returns a list of numbers as parameters that follow others. There are few lengths of it, so that there are few
+// statements: the last number is repeated.
+func listed(args []any, numbers []int64) (in string, all []any) {
+	n := 1
+	for n < len(numbers) {
+		n *= 4
+	}
+	for i := range n {
+		args = append(args, numbers[min(i, len(numbers)-1)])
+	}
+	return "(?" + strings.Repeat(", ?", n-1) + ")", args
 }

@@ -3,6 +3,7 @@ package relational
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"ql/internal/account"
@@ -21,11 +22,38 @@ func readDue(r row) job.Due {
 	return d
 }
 
+const (
+	selectDue = "SELECT " + dueColumns + " FROM jobs WHERE program IS NOT NULL AND member IS NULL AND due <= ?1 AND (due, seq) > (?2, ?3) "
+	someDue   = " ORDER BY due, seq LIMIT ?4"
+	// notElsewhere leaves out the jobs that the home of their account's databases is to claim.
+	notElsewhere = ` AND (uses_databases = 0 OR NOT EXISTS (SELECT 1 FROM homes JOIN members ON members.id = homes.member AND members.incarnation = homes.incarnation
+		WHERE homes.account = jobs.account AND homes.incarnation <> ?5))`
+)
+
+// listDue are the statements that list jobs of a state, and of all states, which is one: each look at a distant server
+// costs more than what it finds.
+var listDue, listDueAtHome = listDueOf(""), listDueOf(notElsewhere)
+
+func listDueOf(but string) map[job.State]string {
+	of := map[job.State]string{}
+	var all []string
+	for _, s := range job.DueStates {
+		of[s] = selectDue + "AND state = '" + string(s) + "'" + but + someDue
+		all = append(all, "SELECT * FROM ("+of[s]+") AS "+string(s))
+	}
+	of[""] = strings.Join(all, " UNION ALL ")
+	return of
+}
+
 // ListDue implements job.Leases.
-func (q Queue) ListDue(ctx context.Context, s job.State, now time.Time, after job.Due, limit int) (list []job.Due, err error) {
+func (q Queue) ListDue(ctx context.Context, d job.DueQuery) (list []job.Due, err error) {
+	sql, args := listDue[d.State], []any{d.Now, d.After.At.UnixMicro(), d.After.Seq, max(d.Limit, 0)}
+	if d.Incarnation != 0 {
+		sql, args = listDueAtHome[d.State], append(args, d.Incarnation)
+	}
 	err = q.store.read(ctx, func(t tx) error {
-		return t.each("SELECT "+dueColumns+" FROM jobs WHERE program IS NOT NULL AND member IS NULL AND state = ? AND due <= ? AND (due, seq) > (?, ?) ORDER BY due, seq LIMIT ?",
-			func(r row) { list = append(list, readDue(r)) }, string(s), now, after.At.UnixMicro(), after.Seq, max(limit, 0))
+		list = nil
+		return t.each(sql, func(r row) { list = append(list, readDue(r)) }, args...)
 	})
 	return list, err
 }
@@ -72,20 +100,24 @@ func (t tx) deadHolders() (dead []int64, err error) {
 // NextDue implements job.Leases.
 func (q Queue) NextDue(ctx context.Context, after time.Time) (next time.Time, err error) {
 	err = q.store.read(ctx, func(t tx) error {
-		for _, s := range []job.State{job.Accepted, job.Running, job.Paused, job.Waiting} {
-			_, err := t.one("SELECT due FROM jobs WHERE program IS NOT NULL AND member IS NULL AND state = ? AND due > ? ORDER BY due LIMIT 1", func(r row) {
-				if at := r.time(0); next.IsZero() || at.Before(next) {
-					next = at
-				}
-			}, string(s), after.UnixMicro())
-			if err != nil {
-				return err
+		next = time.Time{}
+		return t.each(nextDue, func(r row) {
+			if at := r.time(0); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+				next = at
 			}
-		}
-		return nil
+		}, after.UnixMicro())
 	})
 	return next, err
 }
+
+// nextDue has the first moment of each state.
+var nextDue = func() string {
+	var all []string
+	for _, s := range job.DueStates {
+		all = append(all, "SELECT min(due) FROM jobs WHERE program IS NOT NULL AND member IS NULL AND state = '"+string(s)+"' AND due > ?1")
+	}
+	return strings.Join(all, " UNION ALL ")
+}()
 
 // ClaimListed implements job.Leases.
 func (q Queue) ClaimListed(ctx context.Context, m member.Member, d job.Due, now time.Time) (l job.Lease, err error) {

@@ -27,6 +27,9 @@ type Engine interface {
 	// changed. The change may be run more than once, each time as if it had not been
 	// before, and sees what others changed wholly or not at all.
 	Write(ctx context.Context, f func(Tx) error) error
+	// WriteLocking is Write for a change that locks each row before it goes by what that says, and keeps
+	// others waiting only by that: what its statements see may be of several moments.
+	WriteLocking(ctx context.Context, f func(Tx) error) error
 	// WriteFreeing is Write for a change that makes room, and needs some itself.
 	WriteFreeing(ctx context.Context, f func(Tx) error) error
 	// Freed says that what a change let go of is removed.
@@ -95,6 +98,16 @@ type Conn interface {
 	// whose they are.
 	ChangesFiles(a account.ID, site bool) (takeBack func())
 }
+
+// What a statement locks until the end of its transaction, where others could change that meanwhile. An engine with
+// one writer takes it for a comment.
+const (
+	LockBegin, LockEnd = "/* FOR ", " */"
+
+	lockKey      = " /* FOR KEY SHARE */"                  // others may change the row, but not remove it
+	lockJobs     = " /* FOR UPDATE OF jobs */"             // waits for who has locked one
+	lockFreeJobs = " /* FOR UPDATE OF jobs SKIP LOCKED */" // leaves out what another has locked
+)
 
 // Row is the current row of a query. What is null is 0, or no bytes.
 type Row interface {

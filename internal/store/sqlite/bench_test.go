@@ -219,6 +219,9 @@ type inTx struct{ t tx }
 
 func (e inTx) Read(_ context.Context, f func(relational.Tx) error) error  { return f(e.t.relational()) }
 func (e inTx) Write(_ context.Context, f func(relational.Tx) error) error { return f(e.t.relational()) }
+func (e inTx) WriteLocking(_ context.Context, f func(relational.Tx) error) error {
+	return f(e.t.relational())
+}
 func (e inTx) WriteFreeing(_ context.Context, f func(relational.Tx) error) error {
 	return f(e.t.relational())
 }

@@ -76,7 +76,7 @@ func exerciseQueue(t *testing.T, s *Store) {
 	_, _, err = q.Accept(ctx, &job.Task{Summary: job.Summary{ID: job.NewID(), Account: a, State: job.Running, Created: now}, Code: []byte("code")}, dead, now)
 	must(err)
 	must(q.RecordCrashes(ctx, now))
-	due, err := q.ListDue(ctx, job.Running, now, job.Due{}, 10)
+	due, err := q.ListDue(ctx, job.DueQuery{State: job.Running, Now: now, Limit: 10})
 	must(err)
 	l, err = q.ClaimListed(ctx, m, due[0], now)
 	must(err)

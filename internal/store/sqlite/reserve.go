@@ -67,6 +67,11 @@ func (s *Store) openReserve(folder string) {
 	s.reserve.given = s.reserve.fill() != nil
 }
 
+// WriteLocking implements relational.Engine: there is one writer.
+func (s *Store) WriteLocking(ctx context.Context, f func(relational.Tx) error) error {
+	return s.Write(ctx, f)
+}
+
 // WriteFreeing implements relational.Engine.
 func (s *Store) WriteFreeing(ctx context.Context, f func(relational.Tx) error) error {
 	err := s.Write(ctx, f)

@@ -468,7 +468,7 @@ func testQueueTimes(t *testing.T, s Stores) {
 	stored := load(t, s, l.Seq)
 	same(t, "after its release", []any{stored.Until, stored.Ran}, []any{seconds(31), time.Microsecond})
 	for _, now := range []time.Time{fine(seconds(31)), seconds(31)} {
-		list, err := s.Queue.ListDue(t.Context(), job.Running, now, job.Due{}, 10)
+		list, err := s.Queue.ListDue(t.Context(), job.DueQuery{State: job.Running, Now: now, Limit: 10})
 		must(t, err)
 		same(t, "what is due", list, []job.Due{due(t, s, l.Seq)})
 	}
@@ -511,7 +511,7 @@ func testQueueNoExpiry(t *testing.T, s Stores) {
 	next, err := s.Queue.NextDue(t.Context(), time.Time{})
 	must(t, err)
 	same(t, "the next", next, time.Time{})
-	list, err := s.Queue.ListDue(t.Context(), job.Paused, noon.AddDate(1000, 0, 0), job.Due{}, 10)
+	list, err := s.Queue.ListDue(t.Context(), job.DueQuery{State: job.Paused, Now: noon.AddDate(1000, 0, 0), Limit: 10})
 	must(t, err)
 	same(t, "what is due", list, []job.Due(nil))
 	same(t, "the question", load(t, s, l.Seq).Prompt, standing.Prompt)

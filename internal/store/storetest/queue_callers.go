@@ -638,7 +638,7 @@ func testQueueRemoval(t *testing.T, s Stores) {
 		wantError(t, "Cancel", err, job.ErrNotFound)
 	}
 	for _, state := range []job.State{job.Accepted, job.Running, job.Waiting, job.Paused} {
-		list, err := s.Queue.ListDue(t.Context(), state, noon.AddDate(100, 0, 0), job.Due{}, 100)
+		list, err := s.Queue.ListDue(t.Context(), job.DueQuery{State: state, Now: noon.AddDate(100, 0, 0), Limit: 100})
 		must(t, err)
 		if state == job.Paused {
 			same(t, "what is due", list, []job.Due{others.due})

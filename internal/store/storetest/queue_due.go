@@ -21,7 +21,7 @@ func testQueueDue(t *testing.T, s Stores) {
 	}
 	list := func(what string, state job.State, now time.Time, limit int, want ...job.Due) {
 		t.Helper()
-		got, err := s.Queue.ListDue(t.Context(), state, now, job.Due{}, limit)
+		got, err := s.Queue.ListDue(t.Context(), job.DueQuery{State: state, Now: now, Limit: limit})
 		must(t, err)
 		same(t, what, got, want)
 	}
@@ -111,7 +111,7 @@ func testQueuePostpone(t *testing.T, s Stores) {
 	must(t, s.Queue.Postpone(t.Context(), ada.ID, now, later))
 	list := func(what string, state job.State, at time.Time, want ...job.Due) {
 		t.Helper()
-		got, err := s.Queue.ListDue(t.Context(), state, at, job.Due{}, 10)
+		got, err := s.Queue.ListDue(t.Context(), job.DueQuery{State: state, Now: at, Limit: 10})
 		must(t, err)
 		same(t, what, got, want)
 	}

@@ -208,7 +208,7 @@ func (p *process) submit(n int) (running job.Lease, held int) {
 func (p *process) wantNothing(what string) {
 	p.t.Helper()
 	for _, s := range []job.State{job.Accepted, job.Running, job.Waiting, job.Paused} {
-		list, err := p.Queue.ListDue(p.t.Context(), s, p.now().AddDate(1, 0, 0), job.Due{}, 10)
+		list, err := p.Queue.ListDue(p.t.Context(), job.DueQuery{State: s, Now: p.now().AddDate(1, 0, 0), Limit: 10})
 		must(p.t, err)
 		same(p.t, what+": "+string(s)+" jobs that are due", len(list), 0)
 	}

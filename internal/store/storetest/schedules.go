@@ -448,7 +448,7 @@ func testConcurrency(t *testing.T, s Stores) {
 	head, err := s.Queue.Head(ctx, ids[0])
 	must(t, err)
 	must(t, s.Queue.Finish(ctx, head.Lease, end(tasks[ids[0]], job.Failed)))
-	list, err := s.Queue.ListDue(ctx, job.Accepted, claimTime.Add(time.Hour), job.Due{}, 10)
+	list, err := s.Queue.ListDue(ctx, job.DueQuery{State: job.Accepted, Now: claimTime.Add(time.Hour), Limit: 10})
 	if err != nil || len(list) != 1 || list[0].ID != ids[2] {
 		t.Errorf("then are due %v, %v", list, err)
 	}

@@ -120,7 +120,7 @@ func testAwaitedJobs(t *testing.T, s Stores) {
 		dueAt(t, s, c.what+", when another ends", parent.Seq, c.until)
 		finishCalled(t, s, child, l.Seq, c.end)
 		dueAt(t, s, c.what+", when it ends", parent.Seq, seconds(200))
-		list, err := s.Queue.ListDue(t.Context(), job.Waiting, seconds(200), job.Due{}, 10)
+		list, err := s.Queue.ListDue(t.Context(), job.DueQuery{State: job.Waiting, Now: seconds(200), Limit: 10})
 		must(t, err)
 		same(t, c.what+", what is due", len(list), 1)
 
