@@ -32,6 +32,17 @@ func testQueueDatabases(t *testing.T, s Stores) {
 	must(t, err)
 	without := claims(m, now, 10, ada.ID)
 	without.Homes = true
+	listed := func(what string, incarnation int64, want ...job.Due) {
+		t.Helper()
+		for _, state := range []job.State{job.Accepted, ""} {
+			got, err := s.Queue.ListDue(t.Context(), job.DueQuery{State: state, Now: now, Limit: 10, Incarnation: incarnation})
+			must(t, err)
+			same(t, "what is due "+what, got, want)
+		}
+	}
+	listed("to whoever asks", 0, handed)
+	listed("to its home", two.Incarnation, handed)
+	listed("to another", m.Incarnation)
 	wantClaimed(t, s, "without databases", without, other)
 	held := heldBy(t, s, m.Incarnation, job.Accepted)
 	if len(held) != 1 || held[0].ID != own.ID {
@@ -43,6 +54,7 @@ func testQueueDatabases(t *testing.T, s Stores) {
 	l := due(t, s, handed.Seq).Lease
 	must(t, s.Queue.Release(t.Context(), l, now, 0, 0))
 	wantClaimed(t, s, "again without", without)
+	listed("to another, once it is running", m.Incarnation)
 	must(t, s.Shipped.Leave(t.Context(), home))
 	again, err := s.Queue.Claim(t.Context(), without)
 	must(t, err)

@@ -225,6 +225,49 @@ func testQueueClaimRace(t *testing.T, s Stores) {
 	same(t, "how many were claimed", len(got), len(want))
 }
 
+// testClaimsAtOnceOfTwo: two processes claim what is due at the same time, while more becomes due; each job is claimed once.
+func testClaimsAtOnceOfTwo(t *testing.T, a, b *process) {
+	ada := create(t, a.Accounts, person("ada"))
+	const jobs = 60
+	now := claimTime.Add(time.Hour)
+	var mu sync.Mutex
+	got := map[job.ID]int{}
+	claim := func(p *process) error {
+		claimed, err := p.Queue.Claim(t.Context(), claims(p.member(), now, 5, ada.ID))
+		mu.Lock()
+		defer mu.Unlock()
+		for _, one := range claimed {
+			got[one.ID]++
+		}
+		return err
+	}
+	for _, err := range atOnce(6, func(i int) error {
+		for n := range jobs / 2 {
+			if i < 2 {
+				task := task(ada.ID, i*jobs+n)
+				task.Created, task.Elsewhere = claimTime.Add(time.Duration(n)*time.Second), true
+				if _, _, err := a.Queue.Accept(t.Context(), task, a.member(), task.Created); err != nil {
+					return err
+				}
+				continue
+			}
+			if err := claim([]*process{a, b}[i%2]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}) {
+		must(t, err)
+	}
+	for range jobs { // what they left to each other
+		must(t, claim(a))
+	}
+	same(t, "how many were claimed", len(got), jobs)
+	for _, n := range got {
+		same(t, "how often one was claimed", n, 1)
+	}
+}
+
 // testClaimsOfTwo: two processes claim what a third has left, and what is due, by clocks
 // that are hours apart; nothing that one of them has.
 func testClaimsOfTwo(t *testing.T, a, b *process) {

@@ -115,19 +115,20 @@ func testMembers(t *testing.T, s Stores) {
 // the two are hours apart: none of them decides who holds a job.
 func RunPair(t *testing.T, open func(t *testing.T) (a, b Stores)) {
 	for name, test := range map[string]func(t *testing.T, a, b *process){
-		"dead":    testDeadMember,
-		"alive":   testLiveMember,
-		"fenced":  testFencedMember,
-		"restart": testRestartedMember,
-		"race":    testOrphanRace,
-		"claims":  testClaimsOfTwo,
-		"usage":   testUsageOfTwo,
-		"cache":   testCacheOfTwo,
-		"blobs":   testBlobDeletionOfTwo,
-		"keys":    testKeyOfTwo,
-		"turns":   testSessionTurnsOfTwo,
-		"buckets": testBucketsOfTwo,
-		"duties":  testDutyOfTwo,
+		"dead":           testDeadMember,
+		"alive":          testLiveMember,
+		"fenced":         testFencedMember,
+		"restart":        testRestartedMember,
+		"race":           testOrphanRace,
+		"claims":         testClaimsOfTwo,
+		"claims at once": testClaimsAtOnceOfTwo,
+		"usage":          testUsageOfTwo,
+		"cache":          testCacheOfTwo,
+		"blobs":          testBlobDeletionOfTwo,
+		"keys":           testKeyOfTwo,
+		"turns":          testSessionTurnsOfTwo,
+		"buckets":        testBucketsOfTwo,
+		"duties":         testDutyOfTwo,
 	} {
 		for skew, by := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
 			t.Run(name+"/"+skew, func(t *testing.T) {
