@@ -2,6 +2,7 @@ package crashtest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"sync"
@@ -9,18 +10,17 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"ql/internal/store/blob/s3/s3test"
 )
 
 // mostRotation is how long it takes at most to end a key, while one node of three stands still: its lease, and what the
 // machine takes on the way.
 const mostRotation = 6 * time.Second
 
-// TestRotationsOfNodes: a key that was revoked opens nothing at any node once that is answered, also while a node stands
-// still, and the answer comes within the time of a lease.
+// TestRotationsOfNodes: a key that was revoked opens nothing at any node once that is answered, also while the way of a node to
+// PostgreSQL is slow or cut, or the node stands still, and the answer comes within the time of a lease.
 func TestRotationsOfNodes(t *testing.T) {
-	nodes := newNodes(t, s3test.Start(t), 3)
+	f := newFaultyNodes(t)
+	nodes := f.nodes
 	create := func(by *server, name string) (key string) {
 		var made struct{ Key string }
 		by.mustCall(request{method: http.MethodPost, path: "/v1/keys", body: fmt.Appendf(nil, `{"name": %q, "scopes": ["jobs"]}`, name), owner: true}, &made)
@@ -31,8 +31,12 @@ func TestRotationsOfNodes(t *testing.T) {
 		check(t, err)
 		return a.status
 	}
-	rotations, clients, stopped := count(6, 200), count(6, 64), count(2, 20)
-	for i := range rotations + stopped {
+	rotations, clients, stopped, cut := count(4, 200), count(6, 64), count(1, 20), count(2, 20)
+	for i := range rotations + stopped + cut {
+		stops, cuts := i >= rotations && i < rotations+stopped, i >= rotations+stopped
+		if !stops && !cuts {
+			f.links[rand.IntN(3)].slow(rand.N(200 * time.Millisecond))
+		}
 		name := "key" + strconv.Itoa(i)
 		key := create(nodes[i%3], name)
 		var over atomic.Bool // its end was answered
@@ -42,9 +46,10 @@ func TestRotationsOfNodes(t *testing.T) {
 		for c := range clients {
 			all.Go(func() {
 				s := nodes[c%3]
-				if i >= rotations && s == standing {
+				if stops && s == standing {
 					return
 				}
+				isCut := cuts && s == standing
 				for ended := false; !ended; {
 					ended = over.Load()
 					switch status := use(s, key); {
@@ -52,6 +57,7 @@ func TestRotationsOfNodes(t *testing.T) {
 						late.Add(1)
 					case status == http.StatusOK:
 						used.Add(1)
+					case status == http.StatusServiceUnavailable && isCut: // it knows that it may know too little
 					case status != http.StatusUnauthorized && status != http.StatusTooManyRequests:
 						t.Errorf("the key is answered by %d", status)
 					}
@@ -61,8 +67,15 @@ func TestRotationsOfNodes(t *testing.T) {
 		for deadline := time.Now().Add(patience); used.Load() < int64(clients) && time.Now().Before(deadline); { // it is known at all
 			<-time.After(time.Millisecond)
 		}
-		if i >= rotations {
+		turn := f.links[(i+1)%3].cut
+		if i%2 == 0 {
+			turn = f.links[(i+1)%3].stand
+		}
+		switch {
+		case stops:
 			check(t, standing.process.Process.Signal(syscall.SIGSTOP))
+		case cuts:
+			turn(true)
 		}
 		began := time.Now()
 		a, err := nodes[i%3].call(request{method: http.MethodDelete, path: "/v1/keys/" + name, owner: true})
@@ -71,13 +84,21 @@ func TestRotationsOfNodes(t *testing.T) {
 		if err != nil || a.status/100 != 2 {
 			t.Errorf("%s, %v", a, err)
 		}
-		if i >= rotations {
+		if stops {
 			check(t, standing.process.Process.Signal(syscall.SIGCONT))
+		}
+		if stops || cuts {
 			if status := use(standing, key); status == http.StatusOK {
 				late.Add(1)
 			}
 		}
 		all.Wait()
+		if cuts {
+			turn(false)
+		}
+		for _, l := range f.links {
+			l.slow(0)
+		}
 		if late.Load() > 0 {
 			t.Errorf("rotation %d: the key was taken %d times after its end was answered", i, late.Load())
 		}
