@@ -31,7 +31,7 @@ func TestRotationsOfNodes(t *testing.T) {
 		check(t, err)
 		return a.status
 	}
-	rotations, clients, stopped, cut := count(4, 200), count(6, 64), count(1, 20), count(2, 20)
+	rotations, clients, stopped, cut := count(2, 200), count(3, 64), count(1, 20), count(1, 20)
 	for i := range rotations + stopped + cut {
 		stops, cuts := i >= rotations && i < rotations+stopped, i >= rotations+stopped
 		if !stops && !cuts {

@@ -39,6 +39,7 @@ type conn struct {
 	// pooled says that another transaction may find another connection of the server's: nothing stays that was
 	// prepared or set.
 	pooled bool
+	writes bool
 
 	changes    changed // by statements since it was last emptied
 	knowsFiles bool    // it was told whose files are changed
@@ -95,8 +96,21 @@ func (c *conn) begin(ctx context.Context, how string) error {
 	sql := "BEGIN " + how
 	if c.pooled {
 		sql += localTimeouts
+		if c.writes {
+			sql += "; SET LOCAL " + idleWriteSetting
+		}
 	}
 	return c.run(ctx, sql)
+}
+
+var idleWriteSetting = "idle_in_transaction_session_timeout = " + milliseconds(idleWriteTimeout)
+
+// willWrite has the server end the connection where a transaction on it stands still.
+func (c *conn) willWrite(ctx context.Context) error {
+	if c.writes = true; c.pooled { // then it is set for each transaction
+		return nil
+	}
+	return c.run(ctx, "SET "+idleWriteSetting)
 }
 
 // execute runs a statement that is prepared, or whose types are known from when it was.

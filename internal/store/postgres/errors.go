@@ -41,13 +41,16 @@ func isConflict(err error) bool {
 	return code == "40001" || code == "40P01"
 }
 
+// isExpired reports whether the server has ended a transaction, and its connection, that stood still for too long.
+func isExpired(err error) bool { return codeOf(err) == "25P03" }
+
 // isLost reports whether the connection is, or the server is stopping.
 func isLost(err error) bool {
 	var network interface{ Timeout() bool }
 	var connecting *pgconn.ConnectError
 	code := codeOf(err)
 	if code != "" {
-		return strings.HasPrefix(code, "57P") || strings.HasPrefix(code, "08")
+		return strings.HasPrefix(code, "57P") || strings.HasPrefix(code, "08") || isExpired(err)
 	}
 	return errors.As(err, &connecting) || errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }

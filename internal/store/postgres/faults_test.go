@@ -311,6 +311,46 @@ func TestServerRestarts(t *testing.T) {
 	}
 }
 
+// TestWriterStandsStill has a process freeze in the middle of a change: what it has locked another one gets in time, and
+// when it goes on its change is made anew.
+func TestWriterStandsStill(t *testing.T) {
+	s := openTest(t, Options{Readers: 1})
+	add, count := tally(t, s)
+	ctx := t.Context()
+	if err := add(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	other, err := connect(ctx, s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.close() }()
+	const change = "UPDATE tally SET n = n + 1"
+	locked, goOn, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		tries := 0
+		done <- s.Write(ctx, func(relational.Tx) error {
+			_, err := s.writer.conn.Exec(ctx, change, nil)
+			if tries++; tries == 1 {
+				close(locked)
+				<-goOn
+			}
+			return err
+		})
+	}()
+	<-locked
+	if err := other.run(ctx, "SET lock_timeout = 0; "+change); err != nil { // within the time of a statement
+		t.Error(err)
+	}
+	close(goOn)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if rows := count(); rows[3] != 1 {
+		t.Errorf("of two changes there is left %v", rows)
+	}
+}
+
 // TestPromiseServerStandsStill pauses the server, as a machine does that is moved elsewhere: reads and writes that
 // somebody waits for fail while it stands still, and what comes afterwards is done.
 func TestPromiseServerStandsStill(t *testing.T) {

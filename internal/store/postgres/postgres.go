@@ -34,6 +34,9 @@ const (
 	connectTimeout   = time.Second
 	statementTimeout = 5 * time.Second
 	lockTimeout      = 2 * time.Second
+	// idleWriteTimeout is how long a transaction that writes may stand still, since what it has locked others wait for: a
+	// process that does is frozen, or cut off.
+	idleWriteTimeout = 1500 * time.Millisecond
 	// cancelDelay is how long after the end of a context a statement may take to stop
 	// before its connection is given up.
 	cancelDelay = 500 * time.Millisecond

@@ -68,6 +68,9 @@ func newWriter(ctx context.Context, c *conn, s *Store, isolation string) (*write
 	_, _ = rand.Read(b[:]) // never fails
 	w.id = int64(binary.BigEndian.Uint64(b[:]) >> 1)
 	w.group = batch.New(maxBatch, w.performRecovering)
+	if err := c.willWrite(ctx); err != nil {
+		return w, err
+	}
 	return w, w.register(ctx)
 }
 
@@ -161,7 +164,7 @@ func (w *writer) perform(batch []*write) {
 			}
 			w.finish(batch, unavailable.WithCause(r.err))
 			return
-		case !r.committing && !lost && isLost(r.err) && !isLate(r.err): // nothing of it was done
+		case (!r.committing || isExpired(r.err)) && !lost && isLost(r.err) && !isLate(r.err): // nothing of it was done
 			lost = true
 		case len(batch) > 1:
 			// One may be refused for what it is while the others are not.
@@ -210,6 +213,9 @@ func (w *writer) connected() error {
 	c, err := connect(ctx, w.store.config)
 	if err != nil {
 		return err
+	}
+	if err := c.willWrite(ctx); err != nil {
+		return errors.Join(err, c.close())
 	}
 	session := w.conn.session
 	session.Conn = c
