@@ -156,6 +156,38 @@ func TestParameters(t *testing.T) {
 	}
 }
 
+// TestRoomForParameters has texts and blobs in a block that was made for them, and past its end.
+func TestRoomForParameters(t *testing.T) {
+	c := openTest(t, Config{})
+	s, _, err := c.Prepare(t.Context(), "SELECT ?1 || '|' || ?2 || '|' || length(?3) || '|' || typeof(?3) || '|' || ?4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := c.Memory()
+	for _, room := range []int{0, 1, 5, 8, 9, 100} {
+		for _, word := range []string{"one", "two"} { // what was there before is not seen again
+			err := errors.Join(s.MakeRoom(room), s.BindText(1, word), s.BindText(2, ""), s.BindBlob(3, []byte{0, 1}), s.BindText(4, "last"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row, err := s.Step(t.Context()); err != nil || !row || string(s.Text(0)) != word+"||2|blob|last" {
+				t.Errorf("with room for %d: %v, %q, %v", room, row, s.Text(0), err)
+			}
+			s.Reset()
+		}
+	}
+	if err := errors.Join(s.MakeRoom(1<<20), s.MakeRoom(1<<20)); err != nil {
+		t.Error(err)
+	}
+	if held := c.Memory() - before; held < 1<<20 || held > 1<<20+4096 {
+		t.Errorf("a block that was made twice holds %d bytes", held)
+	}
+	s.Close()
+	if held := c.Memory(); held > before {
+		t.Errorf("%d bytes are held in the end, %d before", held, before)
+	}
+}
+
 func TestAggregatesAndFailures(t *testing.T) {
 	c := openTest(t, Config{Functions: []Function{
 		{Name: "joined", Args: 1, Aggregate: func() Aggregate { return &joined{} }},

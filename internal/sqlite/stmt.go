@@ -15,6 +15,9 @@ type Stmt struct {
 	p       uintptr
 	fresh   bool  // it has made no step of its run yet
 	counted int64 // instructions that were noted as work
+
+	room                uintptr // for parameters, see MakeRoom; 0 for none
+	roomBytes, roomUsed int
 }
 
 // Prepare compiles the first statement of sql and returns what follows it.
@@ -48,13 +51,50 @@ func (c *Conn) Prepare(ctx context.Context, sql string) (s *Stmt, rest string, e
 }
 
 // Close frees the statement.
-func (s *Stmt) Close() { lib.Xsqlite3_finalize(s.conn.tls, s.p) }
+func (s *Stmt) Close() {
+	lib.Xsqlite3_finalize(s.conn.tls, s.p)
+	s.freeRoom()
+}
 
 // Reset ends the statement's run and forgets its parameters.
 func (s *Stmt) Reset() {
 	s.fresh = true
 	lib.Xsqlite3_reset(s.conn.tls, s.p)
 	lib.Xsqlite3_clear_bindings(s.conn.tls, s.p)
+	s.freeRoom()
+}
+
+// MakeRoom takes memory for the texts and blobs that are bound next, so many bytes at once: a block for each of
+// many takes longer than to copy them. Reset gives it back, as the parameters no longer stand in it then.
+func (s *Stmt) MakeRoom(bytes int) error {
+	s.freeRoom()
+	if bytes <= 0 {
+		return nil
+	}
+	if s.room = lib.Xsqlite3_malloc64(s.conn.tls, uint64(bytes)); s.room == 0 {
+		return s.conn.noMemory()
+	}
+	s.roomBytes = bytes
+	return nil
+}
+
+func (s *Stmt) freeRoom() {
+	if s.room != 0 {
+		lib.Xsqlite3_free(s.conn.tls, s.room)
+	}
+	s.room, s.roomBytes, s.roomUsed = 0, 0, 0
+}
+
+// hold copies b to where a parameter can have it: into the room that was made, or else into a block of its own,
+// that free says how to give back. The place is 0 where there is no memory left.
+func (s *Stmt) hold(b []byte) (place, free uintptr) {
+	if s.room == 0 || len(b) > s.roomBytes-s.roomUsed {
+		return s.conn.duplicate(b), freePointer()
+	}
+	place = s.room + uintptr(s.roomUsed)
+	copy(view(place, len(b)), b)
+	s.roomUsed += len(b)
+	return place, 0 // which is not to be freed by itself
 }
 
 // ReadOnly reports whether the statement leaves the database file as it is.
@@ -92,20 +132,20 @@ func (s *Stmt) BindFloat(i int, v float64) error {
 
 // BindText sets parameter i, from 1, to a copy of a UTF-8 text.
 func (s *Stmt) BindText(i int, v string) error {
-	p := s.conn.duplicate(bytesOf(v))
+	p, free := s.hold(bytesOf(v))
 	if p == 0 {
 		return s.conn.noMemory()
 	}
-	return s.bound(lib.Xsqlite3_bind_text64(s.conn.tls, s.p, int32(i), p, uint64(len(v)), freePointer(), lib.SQLITE_UTF8))
+	return s.bound(lib.Xsqlite3_bind_text64(s.conn.tls, s.p, int32(i), p, uint64(len(v)), free, lib.SQLITE_UTF8))
 }
 
 // BindBlob sets parameter i, from 1, to a copy of some bytes.
 func (s *Stmt) BindBlob(i int, v []byte) error {
-	p := s.conn.duplicate(v)
+	p, free := s.hold(v)
 	if p == 0 {
 		return s.conn.noMemory()
 	}
-	return s.bound(lib.Xsqlite3_bind_blob64(s.conn.tls, s.p, int32(i), p, uint64(len(v)), freePointer()))
+	return s.bound(lib.Xsqlite3_bind_blob64(s.conn.tls, s.p, int32(i), p, uint64(len(v)), free))
 }
 
 func (s *Stmt) bound(rc int32) error {

@@ -72,18 +72,34 @@ func readRecord(r row) (job.Record, error) {
 }
 
 // Records are inserted many at a time, which takes less than one by one, and the
-// rest one by one.
+// rest one by one. Most are of scripts that simply ended: what those have not is left out,
+// since each parameter takes time though it is null.
 const (
-	insertMany    = 16
-	insertColumns = "id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, error, response, trace, result, encoding, ran, checksum, key_id, program_name, name, source, request, origin, fuel, memory, fetches, task, history"
-	insertBare    = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
-	insertRow     = "(" + insertBare + ")"
+	insertMany    = 32
+	insertPlain   = "id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, trace, result, encoding, ran, checksum, key_id, source, fuel, memory"
+	insertColumns = insertPlain + ", " + insertRest
+	insertRest    = "error, response, program_name, name, request, origin, fetches, task, history"
 	insertParams  = 28
-	insertOne     = "INSERT INTO jobs (" + insertColumns + ") VALUES " + insertRow + insertEnd
 	insertEnd     = " ON CONFLICT (id) DO NOTHING"
 )
 
-var insertAll = strings.TrimSuffix(insertOne, insertEnd) + strings.Repeat(", "+insertRow, insertMany-1) + insertEnd
+var (
+	insertOne, insertAll           = insertsOf(insertColumns)
+	insertOnePlain, insertAllPlain = insertsOf(insertPlain)
+	insertBare                     = bareParams(insertColumns)
+)
+
+// insertsOf returns the statements that insert one record, and many, with these columns.
+func insertsOf(columns string) (one, all string) {
+	row := "(" + bareParams(columns) + ")"
+	into := "INSERT INTO jobs (" + columns + ") VALUES " + row
+	return into + insertEnd, into + strings.Repeat(", "+row, insertMany-1) + insertEnd
+}
+
+// bareParams are as many parameters as there are columns.
+func bareParams(columns string) string {
+	return "?" + strings.Repeat(", ?", strings.Count(columns, ","))
+}
 
 // Record implements job.Store.
 func (s Jobs) Record(ctx context.Context, records []job.Record) error {
@@ -149,11 +165,12 @@ func (t tx) releaseUnstored(records []*job.Record, sources []int64, last int64) 
 // there already.
 func (t tx) insertRecords(records []*job.Record, sources []int64) (inserted int64, err error) {
 	for len(records) > 0 {
-		sql, n := insertOne, 1
+		n := 1
 		if len(records) >= insertMany {
-			sql, n = insertAll, insertMany
+			n = insertMany
 		}
-		stored, err := t.insertSome(sql, records[:n], sources[:n])
+		plain := arePlain(records[:n])
+		stored, err := t.insertSome(insertOf(n, plain), records[:n], sources[:n], plain)
 		if err != nil {
 			return inserted, err
 		}
@@ -189,7 +206,7 @@ func (t tx) ofAccounts(records []job.Record) ([]*job.Record, error) {
 
 // insertSome runs a statement that inserts so many records, and returns how many were not
 // there already.
-func (t tx) insertSome(sql string, records []*job.Record, sources []int64) (int64, error) {
+func (t tx) insertSome(sql string, records []*job.Record, sources []int64, plain bool) (int64, error) {
 	values := recordValues.Get().(*valuesOf)
 	defer func() {
 		clear(*values) // they hold results
@@ -197,19 +214,46 @@ func (t tx) insertSome(sql string, records []*job.Record, sources []int64) (int6
 		recordValues.Put(values)
 	}()
 	for i, r := range records {
-		values.record(r, sources[i], t.conn.IDs)
+		values.plain(r, sources[i], t.conn.IDs)
+		if !plain {
+			values.rest(r)
+		}
 	}
 	return t.conn.Conn.ExecValues(t.ctx, sql, *values)
 }
 
-// recordValues are lists of values that are used again: each has room for insertMany records, some 25 KB.
+// insertOf returns the statement that inserts one record, or insertMany.
+func insertOf(n int, plain bool) string {
+	switch {
+	case n == 1 && plain:
+		return insertOnePlain
+	case n == 1:
+		return insertOne
+	case plain:
+		return insertAllPlain
+	}
+	return insertAll
+}
+
+// arePlain tells whether records have nothing in the columns of insertRest.
+func arePlain(records []*job.Record) bool {
+	for _, r := range records {
+		c, h := &r.Call, &r.History
+		if r.Error != nil || r.Response != nil || r.ProgramName != "" || c.Name != "" || c.Request != nil || c.Origin != 0 || r.Cost.Fetches != 0 || h.Spec != nil || h.Part != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// recordValues are lists of values that are used again: each has room for insertMany records, some 50 KB.
 var recordValues = sync.Pool{New: func() any {
 	values := make(valuesOf, 0, insertMany*insertParams)
 	return &values
 }}
 
-// record adds the values of a record with the number of its source, as insertColumns has them.
-func (v *valuesOf) record(r *job.Record, source int64, places *IDs) {
+// plain adds the values of a record with the number of its source, as insertPlain has them.
+func (v *valuesOf) plain(r *job.Record, source int64, places *IDs) {
 	v.blob(places.place(r.ID))
 	v.int(int64(r.Account))
 	v.text(string(r.State))
@@ -220,21 +264,25 @@ func (v *valuesOf) record(r *job.Record, source int64, places *IDs) {
 	v.time(r.Finished)
 	v.int(r.Steps)
 	v.int(r.TraceDropped)
-	v.optionalBlob(r.Error)
-	v.optionalBlob(r.Response)
 	v.optionalBlob(r.Trace)
 	v.blob(r.Result)
 	v.text(string(r.Encoding))
 	v.int(r.Ran.Microseconds())
 	v.int(checksum(r.Result))
 	v.optionalInt(int64(r.KeyID))
-	v.optionalText(r.ProgramName)
-	v.optionalText(r.Call.Name)
 	v.optionalInt(source)
-	v.optionalBlob(r.Call.Request)
-	v.optionalInt(r.Call.Origin)
 	v.optionalInt(r.Cost.Fuel)
 	v.optionalInt(r.Cost.Memory)
+}
+
+// rest adds what a record may have besides, as insertRest has it.
+func (v *valuesOf) rest(r *job.Record) {
+	v.optionalBlob(r.Error)
+	v.optionalBlob(r.Response)
+	v.optionalText(r.ProgramName)
+	v.optionalText(r.Call.Name)
+	v.optionalBlob(r.Call.Request)
+	v.optionalInt(r.Call.Origin)
 	v.optionalInt(r.Cost.Fetches)
 	v.optionalBlob(r.History.Spec)
 	v.optionalBlob(r.History.Part)

@@ -75,7 +75,8 @@ func (t tx) insertEnded(task *job.Task, e *job.End) error {
 		return err
 	}
 	values := make(valuesOf, 0, insertParams+2)
-	values.record(&e.Record, source, t.conn.IDs)
+	values.plain(&e.Record, source, t.conn.IDs)
+	values.rest(&e.Record)
 	values.optionalText(task.Webhook)
 	values.bool(task.WebhookTrace)
 	stored, err := t.conn.Conn.ExecValues(t.ctx, insertEnded, values)
@@ -100,7 +101,7 @@ func (t tx) insertEnded(task *job.Task, e *job.End) error {
 	return t.enqueueDelivery(job.Lease{ID: e.ID, Account: e.Account}, task.Webhook, e.Delivery, e.Finished)
 }
 
-const insertEnded = "INSERT INTO jobs (" + insertColumns + ", webhook, webhook_trace, attempt) VALUES (" + insertBare + ", ?, ?, 1)" + insertEnd
+var insertEnded = "INSERT INTO jobs (" + insertColumns + ", webhook, webhook_trace, attempt) VALUES (" + insertBare + ", ?, ?, 1)" + insertEnd
 
 // orphaned tells of the account that a row was to belong to.
 func orphaned(err error) error {

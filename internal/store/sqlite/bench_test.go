@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -265,4 +266,37 @@ func claimRound(t tx, s *Store, m member.Member, a account.ID, jobs, most int) e
 		}
 	}
 	return nil
+}
+
+// BenchmarkRecord stores synchronous runs of a short script, as many at once as a busy server does. What
+// counts is the processor time.
+func BenchmarkRecord(b *testing.B) {
+	s := openTest(b, Options{Own: true})
+	id := benchmarkAccount(b, s, "ada")
+	source := &job.Source{Text: `EMIT "hello"`, Hash: [32]byte{1}}
+	records := make([]job.Record, 512)
+	began := processorTime(b)
+	for b.Loop() {
+		now := time.Now()
+		for i := range records {
+			records[i] = job.Record{
+				Summary: job.Summary{ID: s.NewID(), Account: id, State: job.Complete, Mode: job.Sync, Convention: job.JSON, Credential: principal.ByPassword, Created: now, Finished: now, Steps: 1},
+				Result:  []byte("hello"), Encoding: job.Text, Ran: time.Microsecond, Cost: job.Cost{Fuel: 12, Memory: 345}, Call: job.Call{Source: source},
+				Trace: []byte(`[{"step":"EMIT","status":"Ok","duration_ms":0,"exec_class":"Cpu","line":1,"start_ms":0,"duration_us":3}]`),
+			}
+		}
+		if err := s.Jobs().Record(b.Context(), records); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64((processorTime(b)-began).Nanoseconds())/float64(b.N*len(records)), "cpu-ns/record")
+}
+
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -326,6 +326,11 @@ func (c *conn) ExecValues(ctx context.Context, sql string, values []relational.V
 		return 0, err
 	}
 	defer s.Reset()
+	if room := bytesOf(values); room <= mostRoom {
+		if err := s.MakeRoom(room); err != nil {
+			return 0, err
+		}
+	}
 	for i := range values {
 		if err := bindValue(s, i+1, &values[i]); err != nil {
 			return 0, err
@@ -335,6 +340,17 @@ func (c *conn) ExecValues(ctx context.Context, sql string, values []relational.V
 		return 0, expected(err)
 	}
 	return c.db.Changes(), nil
+}
+
+// mostRoom is how many bytes of values are held in one block: of larger ones each has its own.
+const mostRoom = 64 << 10
+
+// bytesOf is how many bytes the texts and blobs of values have.
+func bytesOf(values []relational.Value) (n int) {
+	for i := range values {
+		n += len(values[i].Text) + len(values[i].Blob)
+	}
+	return n
 }
 
 func bindValue(s *sqlite.Stmt, i int, v *relational.Value) error {
