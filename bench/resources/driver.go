@@ -20,7 +20,10 @@ type driverDatabase struct {
 }
 
 func openDriver(ctx context.Context, path string) (_ *driverDatabase, err error) {
-	pragmas := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "cache_size(-4000)"}, "_txlock": {"immediate"}}
+	pragmas := url.Values{"_txlock": {"immediate"}}
+	for _, setting := range sqlSettings {
+		pragmas.Add("_pragma", setting.name+"("+setting.value+")")
+	}
 	d := &driverDatabase{}
 	if d.db, err = sql.Open("sqlite", "file:"+path+"?"+pragmas.Encode()); err != nil {
 		return nil, err

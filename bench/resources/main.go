@@ -32,6 +32,8 @@ type options struct {
 	quick  bool
 	// processor says that SQL is timed by the processor time of the process, its collector included.
 	processor bool
+	// what is a part of the names of what is measured of SQL.
+	what string
 	load      load.Options
 }
 
@@ -56,6 +58,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	flags.IntVar(&o.rounds, "rounds", 5, "how often each is measured")
 	mib := flags.Int64("mib", 1024, "the size of the file that is sent and fetched")
+	flags.StringVar(&o.what, "what", "", "of SQL, measure only what has this `text` in its name")
 	flags.BoolVar(&o.processor, "processor", false, "time SQL by processor time, which others on the machine add little to")
 	flags.StringVar(&o.load.Profiles, "profiles", "", "write processor profiles of the service, and of SQL, to this `folder`")
 	only := flags.String("only", "", "measure only the parts of these `names`, with commas between")

@@ -114,7 +114,7 @@ func (c *conn) execute(ctx context.Context, s *statement, call *call) (v value.V
 	case call.rows != nil:
 		return value.Null, r.each(call.rows)
 	case s.Columns() == 0 && call.text == nil:
-		return r.changes()
+		return r.changes(call.mode != bytecode.SQLEmit)
 	case s.Columns() == 0:
 		call.text.result.Changes, call.text.result.LastID, err = r.countChanges()
 		return value.Null, err

@@ -28,10 +28,10 @@ func (r *reader) next() (bool, error) {
 	return ok, r.conn.explain(err)
 }
 
-// changes runs a statement without rows.
-func (r *reader) changes() (value.Value, error) {
+// changes runs a statement without rows. Nothing is made of what it changed where the script does not take it.
+func (r *reader) changes(taken bool) (value.Value, error) {
 	changed, id, err := r.countChanges()
-	if err != nil {
+	if err != nil || !taken {
 		return value.Null, err
 	}
 	m := value.NewMap(r.meter, 2)
