@@ -51,6 +51,35 @@ func NewMap(m *Meter, n int) *Map {
 	return t
 }
 
+// NewRecord returns a map with a value for each key, which are texts and none twice, charging m what NewMap
+// and SetNew do.
+func NewRecord(m *Meter, keys, vals []Value) *Map {
+	n := len(keys)
+	if n == 0 || n > smallMap {
+		t := NewMap(m, n)
+		for i, key := range keys {
+			t.SetNew(m, key, vals[i])
+		}
+		return t
+	}
+	m.CheckElements(n)
+	m.Alloc(int(mapWeight(n, 0)))
+	m.Work(4 * n)
+	t := &Map{header: header{kind: KindMap, height: 1}, entries: make([]entry, n)}
+	vals = vals[:n]
+	for i := range t.entries {
+		e, v := &t.entries[i], vals[i]
+		e.keyP, e.keyLen, e.val = keys[i].p, uint32(keys[i].n), v
+		if v.IsContainer() {
+			t.height = max(t.height, (*header)(v.p).height+1)
+		}
+	}
+	if t.height > 1 {
+		m.nest(t.height)
+	}
+	return t
+}
+
 // Value returns the map as a value.
 func (t *Map) Value() Value { return Value{unsafe.Pointer(t), 0} }
 

@@ -187,3 +187,65 @@ func TestSetNew(t *testing.T) {
 		}
 	}
 }
+
+// TestRecords: NewRecord gives the map that SetNew makes entry by entry, at the same price, and ends at the same
+// limits.
+func TestRecords(t *testing.T) {
+	budget := func() *Meter {
+		m := &Meter{Bounds: Bounds{Text: 1 << 20, Elements: 20, Nesting: 3}, Fuel: 1 << 20, TotalFuel: 1 << 20, BytesLeft: 1 << 20, Memory: 1 << 20}
+		m.End()
+		return m
+	}
+	ended := func(do func()) (name string) {
+		defer func() {
+			if l, ok := recover().(*LimitError); ok {
+				name = l.Name
+			}
+		}()
+		do()
+		return ""
+	}
+	deep := ListOf(ListOf(ListOf()))
+	for n := range 22 {
+		for _, last := range []Value{Int(1), Text("a text"), ListOf(Int(1)), deep} {
+			var keys, vals []Value
+			for i := range n {
+				keys = append(keys, Text(fmt.Sprintf("key %d", i)))
+				vals = append(vals, Int(int64(i)))
+			}
+			if n > 0 {
+				vals[n-1] = last
+			}
+			var one, other *Map
+			m, by := budget(), budget()
+			got := ended(func() { one = NewRecord(m, keys, vals) })
+			want := ended(func() {
+				other = NewMap(by, n)
+				for i := range keys {
+					other.SetNew(by, keys[i], vals[i])
+				}
+			})
+			if got != want {
+				t.Errorf("%d keys: ended by %q, not %q", n, got, want)
+			}
+			if got != "" || want != "" {
+				continue
+			}
+			if m.Used() != by.Used() || m.BytesLeft != by.BytesLeft {
+				t.Errorf("%d keys: %d units and %d bytes left, not %d and %d", n, m.Used(), m.BytesLeft, by.Used(), by.BytesLeft)
+			}
+			if a, b := string(AppendJSON(nil, one.Value())), string(AppendJSON(nil, other.Value())); a != b || SizeOf(one.Value()) != SizeOf(other.Value()) || one.height != other.height {
+				t.Errorf("%d keys: %s of %d bytes, not %s of %d", n, a, SizeOf(one.Value()), b, SizeOf(other.Value()))
+			}
+			if n == m.Elements {
+				continue
+			}
+			// It grows as any other does.
+			one.Set(m, Text("more"), Int(2))
+			other.Set(by, Text("more"), Int(2))
+			if v, ok := one.Get("more"); !ok || v.Int64() != 2 || m.BytesLeft != by.BytesLeft {
+				t.Errorf("%d keys: it does not grow", n)
+			}
+		}
+	}
+}

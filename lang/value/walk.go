@@ -69,8 +69,15 @@ func (w *Walker) Visit(v Value) {
 		t := (*Map)(v.p)
 		w.m.Work(len(t.entries) / 2)
 		for i := range t.entries {
-			if e := &t.entries[i]; e.keyP != nil {
+			e := &t.entries[i]
+			if e.keyP == nil {
+				continue
+			}
+			// Most keys are shared with another map, and were seen there.
+			if h := (*header)(e.keyP); int(h.id) >= len(w.seen) || w.seen[h.id] != uintptr(e.keyP) {
 				w.Visit(e.key())
+			}
+			if p := e.val.p; p != nil && !scalar(p) {
 				w.Visit(e.val)
 			}
 		}

@@ -28,6 +28,7 @@ type conn struct {
 	budget     *budget // of the statement under way
 	running    *statement
 	keys       []value.Value // reused: the columns' names of the statement under way
+	cells      []value.Value // reused: those of its current row
 	usage      *usage        // nil without shared storage
 	bounds     Bounds        // as the transaction under way found them
 	// maxPages is the bound that was set last, 0 for the first one.

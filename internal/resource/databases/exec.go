@@ -67,25 +67,33 @@ func recoverLimit(v *value.Value, err *error) {
 func (c *conn) run(ctx context.Context, s *statement, call *call) (v value.Value, err error) {
 	defer recoverLimit(&v, &err)
 	c.openBudget(call.meter, s.windows)
-	defer c.closeBudget()
 	c.running = s
-	defer func() {
-		c.running = nil
-		clear(c.keys) // they are the script's
-	}()
 	c.db.SetLastInsertID(noRowInserted)
-	defer s.Reset()
+	if m := call.meter; m != nil {
+		m.Begin()
+	}
 	defer func() {
-		if broken := charge(call.meter, price(s.DrainWork())); broken != nil {
+		if broken := c.ended(s, call.meter); broken != nil {
 			v, err = value.Null, broken
 		}
 	}()
-	if m := call.meter; m != nil {
-		m.Begin()
-		defer m.End()
-	}
 	v, err = c.execute(ctx, s, call)
 	return v, err
+}
+
+// ended takes down what run has set up, and has the script pay for what is not paid yet.
+func (c *conn) ended(s *statement, m *value.Meter) error {
+	if m != nil {
+		m.End()
+	}
+	broken := charge(m, price(s.DrainWork()))
+	s.Reset()
+	c.running = nil
+	// They are the script's, and a limit may have ended it before their number was known.
+	clear(c.keys[:cap(c.keys)])
+	clear(c.cells)
+	c.closeBudget()
+	return broken
 }
 
 // execute is run between what is set up for it and what is taken down.

@@ -43,7 +43,16 @@ func price(w sqlite.Work) int64 {
 }
 
 // charge has a script pay. The error is the limit that it passes.
-func charge(m *value.Meter, fuel int64) (err error) {
+func charge(m *value.Meter, fuel int64) error {
+	if m != nil && m.Fuel < fuel {
+		return chargeSlowly(m, fuel)
+	}
+	m.Work(int(fuel))
+	return nil
+}
+
+// chargeSlowly is charge where a slice of fuel ends, and a limit may be met.
+func chargeSlowly(m *value.Meter, fuel int64) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			limit, known := r.(*value.LimitError)

@@ -462,3 +462,17 @@ func (s *signalled) Err() error {
 	}
 	return s.Context.Err()
 }
+
+// TestChangesAreToldWhereTheyAreTaken: a script that has no SET gets nothing of a change.
+func TestChangesAreToldWhereTheyAreTaken(t *testing.T) {
+	d := open(t, Options{})
+	must(t, d, "CREATE TABLE t(x)")
+	for mode, want := range map[bytecode.SQLMode]string{bytecode.SQLEmit: "null", bytecode.SQLRows: `{"changes":1,"last_id":2}`} {
+		if got := outcome(t)(d.Query(t.Context(), "", query(mode, "REPLACE INTO t(rowid, x) VALUES (2, 1)"))); got != want {
+			t.Errorf("%d: %s, not %s", mode, got, want)
+		}
+	}
+	if got := outcome(t)(d.Query(t.Context(), "", query(bytecode.SQLEmit, "UPDATE t SET x = 5 RETURNING x"))); got != `[{"x":5}]` {
+		t.Errorf("rows are not told: %s", got)
+	}
+}

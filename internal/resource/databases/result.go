@@ -20,6 +20,7 @@ type reader struct {
 	stmt  *statement
 	meter *value.Meter
 	keys  []value.Value // the columns' names, shared by all rows
+	cells []value.Value // of the current row
 }
 
 // next goes to the next row.
@@ -135,6 +136,10 @@ func (r *reader) name() error {
 		r.keys = append(r.keys, text(r.meter, name))
 	}
 	r.conn.keys = r.keys
+	if cap(r.conn.cells) < len(r.keys) {
+		r.conn.cells = make([]value.Value, len(r.keys))
+	}
+	r.cells = r.conn.cells[:len(r.keys)]
 	return nil
 }
 
@@ -223,15 +228,14 @@ func (r *reader) current() (value.Value, error) {
 			return value.Null, err
 		}
 	}
-	m := value.NewMap(r.meter, len(r.keys))
-	for i, key := range r.keys {
+	for i := range r.cells {
 		v, err := r.column(i)
 		if err != nil {
 			return value.Null, err
 		}
-		m.SetNew(r.meter, key, v) // no name stands there twice
+		r.cells[i] = v
 	}
-	return m.Value(), nil
+	return value.NewRecord(r.meter, r.keys, r.cells).Value(), nil
 }
 
 // column returns the value in column i of the current row.
