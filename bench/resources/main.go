@@ -34,7 +34,7 @@ type options struct {
 	processor bool
 	// what is a part of the names of what is measured of SQL.
 	what string
-	load      load.Options
+	load load.Options
 }
 
 // part is one thing that is measured. It prints a table of what came out.
