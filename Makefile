@@ -38,7 +38,7 @@ build: ## build the program into bin/ql
 # test alone fails, and says so.
 .PHONY: test
 test: ## run all tests, afresh
-	-tools/need python3 python3 node nodejs php php-cli strace strace chromium chromium sshd openssh-server pg_ctlcluster postgresql pgbouncer pgbouncer systemd-analyze systemd haproxy haproxy
+	-tools/need python3 python3 node nodejs php php-cli strace strace chromium chromium sshd openssh-server pg_ctlcluster postgresql pgbouncer pgbouncer systemd-analyze systemd haproxy haproxy faketime faketime
 	@# The S3 server for tests takes minutes to build, once.
 	-go tool -modfile=tools/s3/go.mod -n versitygw >/dev/null
 	go test -count=1 -timeout 20m ./...

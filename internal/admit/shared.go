@@ -43,6 +43,10 @@ type Spent struct {
 	Each, Depth time.Duration // as of a Draw
 }
 
+// ClockJump is how much longer than its depth a bucket may take to be full at most: where it seems to take longer, the clock of
+// the store was set back, and nobody knows what was spent.
+const ClockJump = time.Minute
+
 const (
 	// blockLife is for how long tokens count that were drawn from a bucket of all nodes.
 	blockLife = time.Second

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"maps"
 	"net/netip"
 	"testing"
 	"time"
@@ -66,6 +67,16 @@ func TestThrottleOfNodes(t *testing.T) {
 	if shared.made != tried || shared.reads > tried+2 {
 		t.Errorf("%d guesses took %d reads and %d changes", tried, shared.reads, shared.made)
 	}
+
+	// The clock of the store was set back by hours.
+	before := maps.Clone(shared.debts)
+	for k := range shared.debts {
+		shared.debts[k] += 3 * time.Hour
+	}
+	if other := newThrottle(shared); !guess(other) {
+		t.Error("after a jump of the clock nobody may log in for hours")
+	}
+	shared.debts, shared.made = before, tried
 
 	// What succeeds costs nothing.
 	if a, wait := nodes[0].begin("bob", addr, now); wait > 0 || nodes[0].checkOthers(t.Context(), &a, now) > 0 {

@@ -233,7 +233,7 @@ func (t *throttle) checkOthers(ctx context.Context, a *attempt, now time.Time) t
 	t.refund(a.spent)
 	var wait time.Duration
 	for i, b := range a.spent {
-		if debts[i] > t.debt(b, now) {
+		if debts[i] > t.debt(b, now) && debts[i] <= b.class.allowance().per+admit.ClockJump {
 			t.buckets(b.class).Add(b, now.Add(debts[i]))
 		}
 		switch b.class {

@@ -40,10 +40,11 @@ type faultyNodes struct {
 	links    []*link
 }
 
+// newFaultyNodes starts nodes on a PostgreSQL of their own: unlike that of other tests it keeps what it has committed when it
+// is killed.
 func newFaultyNodes(t *testing.T) *faultyNodes {
 	t.Helper()
-	// Unlike that of other tests it keeps what it has committed when it is killed.
-	postgres, err := pgtest.Run("fsync=off", "shared_buffers=16MB", "max_connections=200")
+	postgres, err := pgtest.RunClock("fsync=off", "shared_buffers=16MB", "max_connections=200")
 	check(t, err)
 	t.Cleanup(func() { check(t, postgres.Stop()) })
 	check(t, postgres.Exec(t.Context(), "postgres", "CREATE DATABASE faults"))
@@ -107,12 +108,22 @@ func (f *faultyNodes) outage(lasts time.Duration) {
 	f.bucket.Launch()
 }
 
-// TestPromiseFaultyNodes has three nodes run jobs with effects on files, sessions and databases, while nodes are killed, stand still
-// for longer than they are waited for and are cut off, PostgreSQL is started again, and the bucket is away. Each
-// job that was accepted ends, and each of its effects is there once.
+// TestPromiseFaultyNodes has three nodes meet what machines, networks and clocks do.
 func TestPromiseFaultyNodes(t *testing.T) {
 	f := newFaultyNodes(t)
 	await(t, f.nodes[0], `CREATE TABLE effects (job TEXT, n INTEGER);`)
+	t.Run("clock", func(t *testing.T) { checkWrongClock(t, f) })
+	t.Run("rotations", func(t *testing.T) { checkRotations(t, f) })
+	t.Run("faults", func(t *testing.T) { checkFaults(t, f) })
+	for _, s := range f.nodes {
+		s.stop()
+	}
+}
+
+// checkFaults has three nodes run jobs with effects on files, sessions and databases, while nodes are killed, stand still
+// for longer than they are waited for and are cut off, PostgreSQL is started again, and the bucket is away. Each
+// job that was accepted ends, and each of its effects is there once.
+func checkFaults(t *testing.T, f *faultyNodes) {
 	var faults []func()
 	add := func(n int, fault func()) {
 		for range n {
@@ -203,7 +214,47 @@ func TestPromiseFaultyNodes(t *testing.T) {
 			t.Errorf("job %d left %q, not %q", i, j.Result, want)
 		}
 	}
-	for _, s := range f.nodes {
-		s.stop()
+}
+
+// checkWrongClock has the clock of PostgreSQL jump by an hour, there and back: no node is taken for dead, what waits for
+// a time waits for that of its node, each effect is there once, and a key that was revoked opens nothing.
+func checkWrongClock(t *testing.T, f *faultyNodes) {
+	job := 0
+	for jump := range count(1, 20) {
+		var ids []string
+		submit := func() {
+			ids = append(ids, f.nodes[job%3].submit(effectScript, "n", "clock-"+strconv.Itoa(job), "kind", []string{"", "waits"}[job%2], "effects", "2"))
+			job++
+		}
+		for range 6 {
+			submit()
+		}
+		check(t, f.postgres.SetClock([]time.Duration{time.Hour, -time.Hour, 0}[jump%3]))
+		for range 6 {
+			submit()
+		}
+		name := "key" + strconv.Itoa(jump)
+		var made struct{ Key string }
+		f.nodes[jump%3].mustCall(request{method: http.MethodPost, path: "/v1/keys", body: fmt.Appendf(nil, `{"name": %q, "scopes": ["jobs"]}`, name), owner: true}, &made)
+		for _, s := range f.nodes {
+			s.mustCall(request{method: http.MethodGet, path: "/v1/jobs?limit=1", bearer: made.Key}, nil)
+		}
+		f.nodes[(jump+1)%3].mustCall(request{method: http.MethodDelete, path: "/v1/keys/" + name, owner: true}, nil)
+		for n, s := range f.nodes {
+			if a, err := s.call(request{method: http.MethodGet, path: "/v1/jobs?limit=1", bearer: made.Key}); err != nil || a.status != http.StatusUnauthorized {
+				t.Errorf("after its end the key is answered by node %d with %s, %v", n+1, a, err)
+			}
+		}
+		for i, id := range ids {
+			if j := f.nodes[(i+1)%3].mustAwait(id, "complete"); j.Result != "xx 2 2" {
+				t.Errorf("a job left %q", j.Result)
+			}
+		}
 	}
+	for n, s := range f.nodes {
+		if said := s.said(); strings.Contains(said, "dead") {
+			t.Errorf("node %d: %s", n+1, said)
+		}
+	}
+	check(t, f.postgres.SetClock(0))
 }

@@ -16,10 +16,9 @@ import (
 // machine takes on the way.
 const mostRotation = 6 * time.Second
 
-// TestRotationsOfNodes: a key that was revoked opens nothing at any node once that is answered, also while the way of a node to
+// checkRotations: a key that was revoked opens nothing at any node once that is answered, also while the way of a node to
 // PostgreSQL is slow or cut, or the node stands still, and the answer comes within the time of a lease.
-func TestRotationsOfNodes(t *testing.T) {
-	f := newFaultyNodes(t)
+func checkRotations(t *testing.T, f *faultyNodes) {
 	nodes := f.nodes
 	create := func(by *server, name string) (key string) {
 		var made struct{ Key string }
@@ -37,7 +36,7 @@ func TestRotationsOfNodes(t *testing.T) {
 		if !stops && !cuts {
 			f.links[rand.IntN(3)].slow(rand.N(200 * time.Millisecond))
 		}
-		name := "key" + strconv.Itoa(i)
+		name := "rotated" + strconv.Itoa(i)
 		key := create(nodes[i%3], name)
 		var over atomic.Bool // its end was answered
 		var late, used atomic.Int64
@@ -105,8 +104,5 @@ func TestRotationsOfNodes(t *testing.T) {
 		if took > mostRotation {
 			t.Errorf("rotation %d was answered after %v", i, took)
 		}
-	}
-	for _, s := range nodes {
-		s.stop()
 	}
 }

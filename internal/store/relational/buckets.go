@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 )
 
 // Buckets counts for all nodes what may be done so often. A row says when its bucket is full again, by the clock
-// of the store: those of nodes differ. Where that jumps, a bucket is full, or empty, and goes on from there.
+// of the store: those of nodes differ. Where that jumps, a bucket is full, or for a short while empty, and goes on from there.
 type Buckets struct{ store *Store }
 
 // Buckets returns the store's buckets.
@@ -98,7 +99,8 @@ func (t Tx) SpendTokens(list []admit.Spent) error {
 	for i := range list {
 		args = append(args, list[i].Key[:], list[i].Each.Microseconds(), list[i].Depth.Microseconds())
 	}
-	full := "(" + greater("buckets.full_at", Now) + ") + excluded.full_at - " + Now
+	jumped := "CASE WHEN buckets.full_at > " + Now + " + excluded.scratch + " + strconv.FormatInt(admit.ClockJump.Microseconds(), 10) + " THEN " + Now + " ELSE buckets.full_at END"
+	full := "(" + greater("("+jumped+")", Now) + ") + excluded.full_at - " + Now
 	_, err := t.exec("INSERT INTO buckets (key, full_at, scratch) VALUES "+strings.TrimSuffix(strings.Repeat("(?, "+Now+" + ?, ?), ", len(list)), ", ")+
 		" ON CONFLICT (key) DO UPDATE SET full_at = "+lesser(full, Now+" + excluded.scratch"), args...)
 	return err

@@ -34,6 +34,7 @@ var settings = []string{
 type Server struct {
 	folder   string
 	settings []string
+	clock    string // a file by which it is set; "" where it goes as that of the machine
 	command  *exec.Cmd
 	exited   chan struct{}
 	output   *bytes.Buffer
@@ -70,7 +71,7 @@ func Stop() error {
 // call Main, or Stop.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	once.Do(func() { server, failed = run(settings) })
+	once.Do(func() { server, failed = run(settings, false) })
 	if failed != nil {
 		t.Fatal(failed)
 	}
@@ -114,10 +115,29 @@ func unprivileged() (*syscall.SysProcAttr, int, error) {
 // Run starts a server for a program that is no test, which stops it by Stop: one that loses nothing when the machine does,
 // unless the settings say otherwise.
 func Run(settings ...string) (*Server, error) {
-	return run(append([]string{"listen_addresses="}, settings...))
+	return run(append([]string{"listen_addresses="}, settings...), false)
 }
 
-func run(settings []string) (*Server, error) {
+// RunClock is Run with a clock that SetClock sets.
+func RunClock(settings ...string) (*Server, error) {
+	return run(append([]string{"listen_addresses="}, settings...), true)
+}
+
+// SetClock has the server's clock go wrong by so much from now on.
+func (s *Server) SetClock(by time.Duration) error {
+	return os.WriteFile(s.clock, fmt.Appendf(nil, "%+d", int(by.Seconds())), 0o644)
+}
+
+// clockEnvironment has a process take the time from a file.
+func clockEnvironment(file string) ([]string, error) {
+	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
+	if err != nil || len(found) == 0 {
+		return nil, errors.Join(err, errors.New("there is no libfaketime: install the package faketime"))
+	}
+	return append(os.Environ(), "LD_PRELOAD="+found[0], "FAKETIME_TIMESTAMP_FILE="+file, "FAKETIME_CACHE_DURATION=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"), nil
+}
+
+func run(settings []string, clock bool) (*Server, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
@@ -140,6 +160,12 @@ func run(settings []string) (*Server, error) {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
 	s := &Server{folder: folder, settings: settings, exited: make(chan struct{}), output: &bytes.Buffer{}}
+	if clock {
+		s.clock = filepath.Join(folder, "clock")
+		if err := s.SetClock(0); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(folder))
+		}
+	}
 	if err := s.launch(bin, as, settings); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
@@ -156,6 +182,13 @@ func (s *Server) launch(bin string, as *syscall.SysProcAttr, settings []string) 
 	dying := *as
 	dying.Pdeathsig = syscall.SIGQUIT // with the tests, should they be killed
 	s.command.SysProcAttr, s.command.Dir, s.command.Stderr = &dying, s.folder, s.output
+	if s.clock != "" {
+		environment, err := clockEnvironment(s.clock)
+		if err != nil {
+			return err
+		}
+		s.command.Env = environment
+	}
 	if err := s.command.Start(); err != nil {
 		return err
 	}
