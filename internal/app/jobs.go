@@ -35,7 +35,7 @@ func (a *App) newWorker(h *execution.Host) *worker.Worker {
 	p := &a.parts
 	lease, alone := backend.Lease(a.settings.Database)
 	return worker.New(worker.Options{
-		Queue: p.store.Queue, Members: p.store.Members, Lease: lease, RenewAlone: alone, Prepare: p.resources.Adopt(filepath.Join(a.settings.Data, sqlite.AccountFolder), p.store.Accounts, a.o.Log), Node: nodes.Node{ID: p.opened.Node, Address: p.nodes.Address()}, Hints: p.store.Hints, Version: a.o.Version, Accounts: p.store.Accounts, Host: h, Gate: p.gate, Ledger: p.ledger, Limiter: p.limiter, Guard: p.guard, Sealer: p.accounts.Sealer(),
+		Queue: p.store.Queue, Members: p.store.Members, Lease: lease, RenewAlone: alone, Prepare: p.resources.Adopt(filepath.Join(a.settings.Data, sqlite.AccountFolder), p.store.Accounts, a.o.Log), Node: nodes.Node{ID: p.opened.Node, Address: p.nodes.Address()}, Hints: p.store.Hints, Allotments: p.store.Allotments, Version: a.o.Version, Accounts: p.store.Accounts, Host: h, Gate: p.gate, Ledger: p.ledger, Limiter: p.limiter, Guard: p.guard, Sealer: p.accounts.Sealer(),
 		Limits: a.settings.Limits, Log: a.o.Log, Clock: time.Now, Unlimited: a.settings.Dev, RecordDurably: p.recorder.RecordDurably,
 		OnEnded:    func(s job.State, took time.Duration) { p.metrics.ObserveRun(string(s), took) },
 		OnDelivery: func() { p.webhooks.Wake() },

@@ -28,8 +28,8 @@ var (
 	ErrHeldLimit = errors.New("links and jobs of the account hold too many bytes of files")
 	// ErrNoProgram says that a program is not stored that a task comes without.
 	ErrNoProgram = errors.New("program of the job is not stored")
-	// ErrBlockedLimit says that as many jobs of an account wait for their keys as may.
-	ErrBlockedLimit = errors.New("too many jobs of the account wait for their concurrency keys")
+	// ErrBlockedLimit says that as many jobs of an account wait for their keys, or for another member, as may.
+	ErrBlockedLimit = errors.New("too many jobs of the account wait for their concurrency keys, or for another node")
 	// ErrOtherBody says that an idempotency key was used with another request.
 	ErrOtherBody = errors.New("idempotency key was used for another request")
 )
@@ -106,8 +106,8 @@ type Task struct {
 	Called *Called
 	// Concurrency bounds how many jobs with the same key are under way; the zero one does not.
 	Concurrency Concurrency
-	// MostBlocked is how many jobs of the account may wait for their keys, this one with them; 0 for
-	// any number.
+	// MostBlocked is how many jobs of the account may wait for their keys, and how many for another member, this one
+	// with them; 0 for any number.
 	MostBlocked int
 }
 

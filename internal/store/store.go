@@ -52,7 +52,8 @@ type Store struct {
 	Turns        sessions.Turns // of nodes at sessions; nil where there is one
 	Hints        member.Hints   // to other nodes; nil likewise
 	Buckets      admit.Buckets  // of all nodes
-	SignIns      signin.Store   // to the dashboard
+	Allotments   admit.Allotments
+	SignIns      signin.Store // to the dashboard
 	Usage        usage.Store
 	Databases    Databases
 	Shipped      ship.Log // changes of accounts' databases

@@ -16,7 +16,11 @@ import (
 
 // join makes this process a member.
 func (w *Worker) join(ctx context.Context) (err error) {
-	w.session, err = member.Join(ctx, member.Options{Store: w.o.Members, Node: w.o.Node, Lease: w.o.Lease})
+	if w.session, err = member.Join(ctx, member.Options{Store: w.o.Members, Node: w.o.Node, Lease: w.o.Lease}); err != nil {
+		return err
+	}
+	others, _, err := w.session.Others(ctx)
+	w.noteOthers(others)
 	return err
 }
 
@@ -155,6 +159,14 @@ func (w *Worker) noteOthers(others []member.Info) (left bool) {
 	}
 	w.others = now
 	w.companions.Store(int64(len(now)))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if shared := len(now) > 0 && w.o.Allotments != nil; shared != w.scheduler.shared {
+		w.scheduler.shared = shared
+		for _, q := range w.scheduler.accounts {
+			w.scheduler.markUnsettled(q)
+		}
+	}
 	return left
 }
 

@@ -26,6 +26,7 @@ func (w *Worker) onHint(h member.Hint) {
 		}
 	case member.HintDue:
 		w.nudge()
+		w.onShareHint()
 	}
 }
 

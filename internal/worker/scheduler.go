@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/admit"
 	"ql/internal/job"
 )
 
@@ -24,6 +25,11 @@ type scheduler struct {
 	// of those runs at a time, so that the next crash says whether it is that one.
 	quarantine []*accountQueue
 	probing    bool // one of them runs, or is being claimed
+
+	// shared says that other nodes have jobs of the same accounts, so that their limits are shared out.
+	shared    bool
+	unsettled map[*accountQueue]bool // whose shares are to be looked at
+	unsettle  chan struct{}          // there may be some
 }
 
 // accountQueue is what is known of the jobs of one account that may be claimed.
@@ -46,6 +52,9 @@ type accountQueue struct {
 	// first, and begun later, costs far more than most jobs do.
 	waiters []chan struct{} // closed when it has one
 	turned  time.Time       // when a slot was last acquired or released
+
+	maxQueued int // as of the last submission
+	shares    limitShares
 }
 
 // queued is how many jobs of an account are not under way, beside those that were.
@@ -113,9 +122,17 @@ func (s *scheduler) queue(a account.ID, maxRunning int) *accountQueue {
 	return q
 }
 
-func (s *scheduler) mayBegin(q *accountQueue) bool {
-	return s.lifted || q.maxRunning <= 0 || q.running < q.maxRunning
+func (s *scheduler) mayBegin(q *accountQueue) bool { return s.fits(q, q.running+1) }
+
+// fits tells whether so many jobs of an account may be under way here.
+func (s *scheduler) fits(q *accountQueue, running int) bool {
+	if !s.isBounded(q) {
+		return true
+	}
+	return running <= q.maxRunning && (!s.shared || running <= q.shares.held[admit.SharedRunning])
 }
+
+func (s *scheduler) isBounded(q *accountQueue) bool { return !s.lifted && q.maxRunning > 0 }
 
 // enqueue puts an accepted job into its account's queue, unless it is in it.
 func (s *scheduler) enqueue(q *accountQueue, id job.ID, e *entry) {
@@ -190,9 +207,13 @@ func (s *scheduler) forgetSuspects(q *accountQueue, known int64) {
 
 // markReady gives a queue its turn where it can use one.
 func (s *scheduler) markReady(q *accountQueue) {
-	if !q.ready && q.backlog() > 0 && s.mayBegin(q) {
+	switch {
+	case q.ready || q.backlog() <= 0:
+	case s.mayBegin(q):
 		q.ready = true
 		s.ready = append(s.ready, q)
+	case s.shared && q.running < q.maxRunning:
+		s.markUnsettled(q)
 	}
 }
 
@@ -331,8 +352,7 @@ func (s *scheduler) removeWaiter(q *accountQueue, turn chan struct{}) bool {
 // passToWaiter gives the slot of a job that has ended to a submission of the same account,
 // where nobody else waits for it.
 func (s *scheduler) passToWaiter(q *accountQueue) bool {
-	fits := s.running <= s.maxRunning && (s.lifted || q.maxRunning <= 0 || q.running <= q.maxRunning)
-	if len(q.waiters) == 0 || q.backlog() > 0 || len(s.ready) > 0 || !fits {
+	if len(q.waiters) == 0 || q.backlog() > 0 || len(s.ready) > 0 || s.running > s.maxRunning || !s.fits(q, q.running) {
 		return false
 	}
 	close(q.waiters[0])
@@ -345,17 +365,22 @@ func (s *scheduler) acquire(q *accountQueue) {
 	q.turned = time.Now()
 	q.running++
 	s.running++
+	q.notePeak(admit.SharedRunning)
 }
 
 // release gives a slot back.
 func (s *scheduler) release(a account.ID) {
 	q := s.accounts[a]
 	q.turned = time.Now()
-	if s.passToWaiter(q) {
+	if !q.shares.contended && s.passToWaiter(q) {
 		return
 	}
 	q.running--
 	s.running--
+	if q.shares.contended { // another node may wait for it
+		q.leaveToOthers()
+		s.markUnsettled(q)
+	}
 	s.markReady(q)
 	s.dropIdle(q)
 }
@@ -383,7 +408,8 @@ func (s *scheduler) remove(id job.ID) {
 
 // dropIdle drops a queue of which nothing is left.
 func (s *scheduler) dropIdle(q *accountQueue) {
-	if q.running == 0 && q.queued() == 0 && q.due+q.orphans == 0 && q.suspects == 0 && !q.ready {
+	if q.running == 0 && q.queued() == 0 && q.due+q.orphans == 0 && q.suspects == 0 && !q.ready && !q.shares.any() {
 		delete(s.accounts, q.account)
+		delete(s.unsettled, q)
 	}
 }

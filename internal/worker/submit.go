@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/admit"
 	"ql/internal/engine"
 	"ql/internal/execution"
 	"ql/internal/job"
@@ -173,11 +174,16 @@ func (w *Worker) acquireSlot(a account.ID, l account.Limits) (queue *accountQueu
 		return nil, false, ErrStopping
 	}
 	queue = w.scheduler.queue(a, l.Concurrent)
+	queue.maxQueued = l.Queued
 	if !w.o.Unlimited && queue.queued() >= l.Queued {
 		w.scheduler.dropIdle(queue)
 		return nil, false, ErrQueueFull
 	}
-	acquired = w.scheduler.tryAcquire(queue) || w.awaitSlot(queue)
+	acquired = w.scheduler.tryAcquire(queue) || w.acquireShare(queue) || w.awaitSlot(queue)
+	if !acquired && w.isFull(queue, l.Queued) {
+		w.scheduler.dropIdle(queue)
+		return nil, false, ErrQueueFull
+	}
 	switch {
 	case w.draining.Load(): // since it waited
 		if acquired {
@@ -191,6 +197,17 @@ func (w *Worker) acquireSlot(a account.ID, l account.Limits) (queue *accountQueu
 		queue.incoming++
 	}
 	return queue, acquired, nil
+}
+
+// acquireShare asks for a greater share of what all nodes may run of an account, where that keeps a submission from a
+// slot. It is called under mu, which is free meanwhile.
+func (w *Worker) acquireShare(queue *accountQueue) bool {
+	if !w.scheduler.mayAsk(queue) {
+		return false
+	}
+	// Without an answer it is queued.
+	err := w.askShare(queue, admit.SharedRunning, func() bool { return w.scheduler.mayBegin(queue) })
+	return err == nil && w.scheduler.tryAcquire(queue)
 }
 
 // awaitSlot waits a moment for a slot of an account whose short jobs come and go. It is
@@ -336,7 +353,7 @@ func (w *Worker) SubmitStored(ctx context.Context, s Submission, store StoreTask
 		return ErrStopping
 	}
 	queue := w.scheduler.queue(s.Account.ID, s.Limits.Concurrent)
-	if !w.o.Unlimited && queue.queued() >= s.Limits.Queued {
+	if w.isFull(queue, s.Limits.Queued) {
 		w.scheduler.dropIdle(queue)
 		w.mu.Unlock()
 		return ErrQueueFull

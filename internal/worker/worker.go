@@ -64,6 +64,9 @@ type Options struct {
 	RenewAlone bool
 	// Prepare is done as a member, before any job is run; nil for nothing.
 	Prepare func(context.Context) error
+	// Allotments are how the processes that share the store share out limits of accounts; each counts for itself
+	// where left out.
+	Allotments admit.Allotments
 	// Hints go to and come from the other processes that share the store; nil where there are none.
 	Hints member.Hints
 	// MaxRunning is how many jobs are under way at once; 256 where left out. How many
@@ -170,7 +173,7 @@ func New(o Options) *Worker {
 	w := &Worker{
 		o: o, wake: make(chan struct{}, 1), renewSoon: make(chan struct{}, 1),
 		live: map[job.ID]*liveJob{}, topics: map[job.ID]map[chan struct{}]bool{}, listeners: map[job.ID][]*machineListener{},
-		scheduler: scheduler{maxRunning: o.MaxRunning, lifted: o.Unlimited, accounts: map[account.ID]*accountQueue{}},
+		scheduler: scheduler{maxRunning: o.MaxRunning, lifted: o.Unlimited, accounts: map[account.ID]*accountQueue{}, unsettle: make(chan struct{}, 1)},
 	}
 	w.ctx, w.cancel = context.WithCancelCause(context.Background())
 	return w
@@ -189,6 +192,9 @@ func (w *Worker) Start(ctx context.Context) error {
 	}
 	w.loop("due jobs", w.watchDue)
 	w.loop("leases", w.renewLoop)
+	if w.o.Allotments != nil {
+		w.loop("shares of limits", w.settleLoop)
+	}
 	if w.o.Hints != nil {
 		w.loop("hints of others", func(ctx context.Context) { w.o.Hints.Listen(ctx, w.onHint) })
 		w.loop("hints to others", w.o.Hints.Deliver)

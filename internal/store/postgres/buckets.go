@@ -66,12 +66,21 @@ func (b buckets) Spend(ctx context.Context, list []admit.Spent) error {
 }
 
 // Sweep implements admit.Buckets.
-func (b buckets) Sweep(ctx context.Context) error { return b.count(ctx, relational.Tx.SweepBuckets) }
+func (b buckets) Sweep(ctx context.Context) error {
+	if err := b.count(ctx, relational.Tx.SweepBuckets); err != nil {
+		return err
+	}
+	return allotments{b.store}.sweep(ctx)
+}
 
-// count runs one statement, without the others that change something.
-func (b buckets) count(ctx context.Context, f func(relational.Tx) error) (err error) {
+func (b buckets) count(ctx context.Context, f func(relational.Tx) error) error {
+	return b.store.count(ctx, f)
+}
+
+// count runs statements one by one, without those that change something else.
+func (s *Store) count(ctx context.Context, f func(relational.Tx) error) (err error) {
 	for tries := range mostConflicts {
-		if err = b.store.counters.read(ctx, f); !isConflict(err) {
+		if err = s.counters.read(ctx, f); !isConflict(err) {
 			return err
 		}
 		pause(tries)

@@ -278,6 +278,7 @@ func (s *Store) Aggregate() store.Store {
 	all := s.Store.Aggregate()
 	all.Backend, all.Versions, all.SiteVersions, all.Log = s, s, s, noLog{s}
 	all.Members, all.Hints, all.Turns, all.Buckets = members{all.Members, s}, s.hints, s.Sessions(), buckets{s.Store.Buckets(), s}
+	all.Allotments = allotments{s}
 	return all
 }
 

@@ -130,6 +130,20 @@ func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Suspension) (l 
 	return l, orphaned(err)
 }
 
+// checkElsewhere refuses a job for another member where as many wait already as may: they are in no member's queue.
+func (t tx) checkElsewhere(task *job.Task) error {
+	if task.MostBlocked <= 0 {
+		return nil
+	}
+	n := 0
+	err := t.each("SELECT 1 FROM jobs WHERE program IS NOT NULL AND member IS NULL AND account = ? AND due <= ? AND state = 'accepted' LIMIT ?", func(row) { n++ },
+		int64(task.Account), task.Created, task.MostBlocked)
+	if err == nil && n >= task.MostBlocked {
+		err = job.ErrBlockedLimit
+	}
+	return err
+}
+
 // insertTask stores a job that belongs to an incarnation of a member, or to nobody.
 func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation any) (job.Lease, error) {
 	source, err := t.keepSource(task.Account, task.Call.Source, 1, task.Created)
@@ -146,6 +160,9 @@ func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation
 		incarnation, at = nil, nil
 	case task.Elsewhere:
 		incarnation = nil
+		if err := t.checkElsewhere(task); err != nil {
+			return job.Lease{}, err
+		}
 	}
 	seq, err := t.insert("seq", `INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, trace, result, encoding, attempt, begun, due, member, webhook, webhook_trace, webhook_events, program, task, key_id, program_name, name, source, request, origin, schedule, concurrency_key, concurrency_most, blocked, uses_databases)
 		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -64,6 +64,7 @@ func (s *Store) Aggregate() store.Store {
 		Machines:   s.Machines(),
 		Sessions:   s.Sessions(),
 		Buckets:    s.Buckets(),
+		Allotments: s.Allotments(),
 		SignIns:    s.SignIns(),
 		Usage:      s.Usage(),
 		Databases:  s,

@@ -26,6 +26,11 @@ func testQueueDatabases(t *testing.T, s Stores) {
 		return due(t, s, l.Seq)
 	}
 	other, own, handed := store(1, false, false), store(2, true, false), store(3, true, true)
+	// In no member's queue, but not without a bound.
+	beyond := task(ada.ID, 4)
+	beyond.Created, beyond.UsesDatabases, beyond.Elsewhere, beyond.MostBlocked = seconds(4), true, true, 1
+	_, _, err := s.Queue.Accept(t.Context(), beyond, m, seconds(4))
+	wantError(t, "one too many for another node", err, job.ErrBlockedLimit)
 	two, _, err := s.Members.Join(t.Context(), member.Node{ID: 7})
 	must(t, err)
 	home, err := s.Shipped.Claim(t.Context(), ada.ID, two)

@@ -129,6 +129,7 @@ func RunPair(t *testing.T, open func(t *testing.T) (a, b Stores)) {
 		"turns":          testSessionTurnsOfTwo,
 		"buckets":        testBucketsOfTwo,
 		"duties":         testDutyOfTwo,
+		"allotments":     testAllotmentsOfTwo,
 	} {
 		for skew, by := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
 			t.Run(name+"/"+skew, func(t *testing.T) {
