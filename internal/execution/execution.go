@@ -126,6 +126,7 @@ type Execution struct {
 	MachineOutput func(o engine.MachineOutput)
 
 	resources engine.Resources
+	known     *bytecode.Program // that the script was compiled to before, for Compile; nil where that is not known
 	source    *job.Source
 	fault     *fault.Error // of the service, that the script met
 	memory    admit.Reservation
@@ -141,15 +142,28 @@ func (h *Host) CheckDatabases(ctx context.Context, a account.ID, p *bytecode.Pro
 
 // Open opens what a script of an account reaches. Close is to be called.
 func (h *Host) Open(ctx context.Context, id job.ID, a account.Account, l account.Limits, s Spec, p engine.Pace) (*Execution, error) {
-	resources, err := h.Resources(ctx, a, l, s.Session)
-	if err != nil {
+	return (&Execution{Host: h, ID: id, Account: a, Limits: l, Spec: s, Pace: p}).open(ctx)
+}
+
+// OpenScript is Open for the one script that is compiled next: where it is known to ask for nothing, nothing is opened.
+func (h *Host) OpenScript(ctx context.Context, id job.ID, a account.Account, l account.Limits, s Spec, p engine.Pace, script string) (*Execution, error) {
+	x := &Execution{Host: h, ID: id, Account: a, Limits: l, Spec: s, Pace: p}
+	if x.known = h.Programs.Lookup(script); x.known != nil && !x.known.HasEffects() {
+		x.memory = h.Ledger.Open(admit.AccountHolder(int64(a.ID)))
+		return x, nil
+	}
+	return x.open(ctx)
+}
+
+func (x *Execution) open(ctx context.Context) (*Execution, error) {
+	var err error
+	if x.resources, err = x.Resources(ctx, x.Account, x.Limits, x.Spec.Session); err != nil {
 		return nil, err
 	}
-	if s.Files != nil {
-		resources.Files = s.Files
+	if x.Spec.Files != nil {
+		x.resources.Files = x.Spec.Files
 	}
-	x := &Execution{Host: h, ID: id, Account: a, Limits: l, Spec: s, Pace: p, resources: resources}
-	x.memory = h.Ledger.Open(admit.AccountHolder(int64(a.ID)))
+	x.memory = x.Ledger.Open(admit.AccountHolder(int64(x.Account.ID)))
 	return x, nil
 }
 
@@ -163,10 +177,13 @@ func (x *Execution) Close() {
 
 // SessionID returns the id of the caller's session, "" where there is none.
 func (x *Execution) SessionID() string {
-	if x.resources.Sessions == nil {
-		return ""
+	if x.resources.Sessions != nil {
+		return x.resources.Sessions.ID()
 	}
-	return x.resources.Sessions.ID()
+	if x.known != nil { // it reaches nothing, and leaves the session that there is
+		return x.Spec.Session
+	}
+	return ""
 }
 
 // EnsureSession gives the caller a session that the script starts later.
@@ -189,7 +206,10 @@ func (x *Execution) Fault() *fault.Error { return x.fault }
 // now.
 func (x *Execution) Compile(ctx context.Context, script string) (program *bytecode.Program, failure *wire.Error, err error) {
 	x.source = &job.Source{Text: script}
-	if program = x.Programs.Lookup(script); program != nil {
+	if program = x.known; program == nil {
+		program = x.Programs.Lookup(script)
+	}
+	if program != nil {
 		x.source.Hash = program.Hash
 		return program, nil, x.reserveProgram(ctx, program)
 	}

@@ -48,9 +48,9 @@ const writeTime = 15 * time.Second
 
 // serve runs a route and writes what it gives. It returns the status.
 func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
-	// What cannot set a deadline, as in tests without a connection, has none. A caller may be told to go on
-	// with its body; of others nothing is written before the answer.
-	if r.ContentLength != 0 {
+	// What cannot set a deadline, as in tests without a connection, has none. A caller that asks for it
+	// is told to go on with its body; to others nothing is written before the answer.
+	if r.ContentLength != 0 && len(r.Header["Expect"]) > 0 {
 		_ = r.control.SetWriteDeadline(time.Now().Add(route.Timeout + writeTime))
 	}
 	if route.Timeout > 0 && r.ContentLength == 0 {

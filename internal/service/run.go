@@ -43,7 +43,7 @@ func (s *Service) run(ctx context.Context, who caller, c Caller, q *Query, l acc
 	ctx, cancel := withTimeout(ctx, l.SyncTime)
 	defer cancel()
 	id := s.o.NewID()
-	x, err := s.o.Host.Open(ctx, id, who.Account, l, s.spec(who, c, *q, l.SyncMachine()), ticket)
+	x, err := s.o.Host.OpenScript(ctx, id, who.Account, l, s.spec(who, c, *q, l.SyncMachine()), ticket, q.Script)
 	if err != nil {
 		return a, err
 	}
@@ -170,10 +170,8 @@ func (k *syncRun) release() {
 
 func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (result, *wire.Error) {
 	k.program, k.machine = program, k.Machine(ctx, program)
-	if most := k.Limits.HistoryBytes; most > 0 && len(program.Sites) > 0 { // else there is nothing to collect
-		k.history = new(journal.Collector)
-		k.history.Init(k.o.Ledger.Open(admit.AccountHolder(int64(k.Account.ID))), most, 0)
-		k.Observe = k.history.Observe
+	if program.HasEffects() { // else there is nothing to collect
+		k.collect()
 	}
 	if k.query.Page != nil {
 		k.Observe = k.noteChanges(k.Observe)
@@ -192,6 +190,15 @@ func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (resul
 		return k.suspend(ctx, run, out)
 	}
 	return k.finish(job.Failed, k.ScriptError(out.Err, k.SyncTimeLimit()))
+}
+
+// collect begins to collect the results of effects, where the account keeps them.
+func (k *syncRun) collect() {
+	if most := k.Limits.HistoryBytes; most > 0 {
+		k.history = new(journal.Collector)
+		k.history.Init(k.o.Ledger.Open(admit.AccountHolder(int64(k.Account.ID))), most, 0)
+		k.Observe = k.history.Observe
+	}
 }
 
 // noteChanges notes whether the script does more than read, beside what else observes it.
@@ -296,6 +303,9 @@ func (k *syncRun) finish(state job.State, failure *wire.Error) (result, *wire.Er
 		r.Call = k.call(k.Execution, k.query)
 	}
 	if k.run != nil && (state == job.Failed || k.query.History) {
+		if k.history == nil {
+			k.collect() // of a script without effects its end alone is told
+		}
 		var err error
 		if r.History, err = k.o.Jobs.SealHistory(k.Account.ID, k.ID, &k.Spec, k.history, k.machine); err != nil {
 			k.o.Log.Error("the history of a job is not kept", "job", k.ID, "error", err)

@@ -143,6 +143,10 @@ const (
 	ShellTemplate              // each one quoted argument of a shell
 )
 
+// HasEffects reports whether the program can ask its host for anything: whether it has a site beside the one that
+// every program has, which takes a transaction that another began.
+func (p *Program) HasEffects() bool { return len(p.Sites) > CommitSite+1 }
+
 // UsesDatabases reports whether the program has a statement that reaches a database.
 func (p *Program) UsesDatabases() bool {
 	for i := range p.Sites {
