@@ -3,6 +3,7 @@ package crashtest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,13 +34,15 @@ type server struct {
 	// mayMiss says that it may answer for a moment after its disk is gone, and find nothing there.
 	mayMiss bool
 
-	t      testing.TB
-	data   string
-	before []string // a command that runs the program, such as strace
-	flags  []string // more than those that every server here has
-	client *http.Client
-	log    *os.File
-	kills  atomic.Int64
+	t    testing.TB
+	data string
+	// program is what is run; that of programtest unless set.
+	program string
+	before  []string // a command that runs the program, such as strace
+	flags   []string // more than those that every server here has
+	client  *http.Client
+	log     *os.File
+	kills   atomic.Int64
 	// metrics is where the server shows its own.
 	metrics string
 
@@ -100,7 +103,7 @@ func (s *server) said() string {
 // spawn starts the process, without waiting until it serves.
 func (s *server) spawn() {
 	s.t.Helper()
-	arguments := append(s.before[:len(s.before):len(s.before)], programtest.Path, "serve", "--data", s.data, "--listen", "127.0.0.1:0", "--metrics-listen", s.metrics, "--log-level", "warn")
+	arguments := append(s.before[:len(s.before):len(s.before)], cmp.Or(s.program, programtest.Path), "serve", "--data", s.data, "--listen", "127.0.0.1:0", "--metrics-listen", s.metrics, "--log-level", "warn")
 	arguments = append(arguments, s.flags...)
 	process := exec.CommandContext(context.Background(), arguments[0], arguments[1:]...)
 	process.SysProcAttr = programtest.DieWithParent()

@@ -20,6 +20,8 @@ var (
 	ErrReplaced = errors.New("member was replaced by a later process of its node")
 	// ErrBehind says that a member has not seen the last change that all must see.
 	ErrBehind = errors.New("member has not seen the last change")
+	// ErrOldProgram says that what is stored needs a later version of the program than the one that would join.
+	ErrOldProgram = errors.New("the nodes of this database were upgraded, and what they store needs a newer version of this program than this one: start that")
 )
 
 // Node is what a process says of itself when it joins.
@@ -27,6 +29,7 @@ type Node struct {
 	ID      int64  // which of the nodes; the same for each process of it
 	Version string // of the program
 	Formats int    // the newest format of snapshots that it can read
+	Knows   int    // the last change of the store's schema that its program knows; 0 where that is the same for all
 	Address string // where other nodes reach it, "" for nowhere
 }
 
@@ -45,6 +48,7 @@ type Info struct {
 	// As of its node.
 	Version string
 	Formats int
+	Knows   int
 	Address string
 }
 
@@ -53,7 +57,7 @@ type Info struct {
 type Store interface {
 	// Join makes a process the next incarnation of its node. The incarnation before
 	// is no member from then on. That it joined is a change that the others must see, where there are others. It
-	// returns the number of the last change too.
+	// returns the number of the last change too; ErrOldProgram where the program knows too little.
 	Join(ctx context.Context, n Node) (m Member, last int64, err error)
 	// Renew counts a renewal of a member that has seen the changes up to a number;
 	// ErrBehind where there are later ones, ErrBuried or ErrReplaced where it is no

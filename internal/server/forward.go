@@ -41,10 +41,30 @@ func isElsewhere(err error) (there elsewhere, ok bool) {
 	return there, ok
 }
 
+const (
+	// awayTime is how long a call waits for databases whose node is not there: one that stops has let them go by
+	// then, one that died has not.
+	awayTime  = 2 * time.Second
+	awayPause = 100 * time.Millisecond
+)
+
+// pause waits; false where the context ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // runAnywhere runs a route, here or at the node that can. Whoever gets a request that was sent on sends it no further: should
 // it belong to yet another one, that has just changed, and it is looked for once more.
 func (h *Handler) runAnywhere(header http.Header, r *Request, route Route) (reply Response, err error) {
-	for range 2 {
+	began := time.Now()
+	for tries := 0; tries < 2; {
 		reply, err = h.run(header, r, route)
 		there, ok := isElsewhere(err)
 		if !ok || h.o.Nodes == nil || r.isForwarded || there.NodeAddress() == "" {
@@ -56,9 +76,15 @@ func (h *Handler) runAnywhere(header http.Header, r *Request, route Route) (repl
 		}
 		clear(header) // what was answered here is not
 		var moved bool
-		if moved, err = h.forward(header, r, route, &reply, there, body, length); !moved {
+		moved, err = h.forward(header, r, route, &reply, there, body, length)
+		if errors.Is(err, forward.ErrNotSent) && (r.ContentLength == 0 || r.whole != nil) && time.Since(began) < awayTime && pause(r.Context(), awayPause) {
+			r.Caller.Counted = true
+			continue // a node that stops lets others have the databases in a moment
+		}
+		if !moved {
 			return reply, err
 		}
+		tries++
 		if r.ContentLength != 0 && r.whole == nil { // it was sent, and there is none left
 			return reply, fault.Retryable(fault.StorageUnavailable, nodeRetry, "the databases of this account have just moved to another node: do this again")
 		}
@@ -121,7 +147,7 @@ func sendError(err error) error {
 	var known *fault.Error
 	switch {
 	case errors.Is(err, forward.ErrNotSent):
-		return fault.Retryable(fault.StorageUnavailable, nodeRetry, "the node that has the databases of this account does not answer: do this again in a while, when another one has them")
+		return fault.Retryable(fault.StorageUnavailable, nodeRetry, "the node that has the databases of this account does not answer: do this again in a while, when another one has them").WithCause(err)
 	case errors.As(err, &known): // of its body
 		return known
 	}

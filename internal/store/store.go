@@ -73,6 +73,8 @@ type Backend interface {
 	// Vacuum gives some of the room that removed rows left back to the disk, and
 	// reports whether there is more to give.
 	Vacuum(ctx context.Context) (more bool, err error)
+	// FinishUpgrade removes what no member's program needs any more, as far as it is time.
+	FinishUpgrade(ctx context.Context) error
 	Stats() Stats
 	// Close waits for what is under way. A second time it does nothing.
 	Close() error

@@ -89,6 +89,8 @@ type Store interface {
 	// Vacuum gives some of what the file does not use back to the disk, and reports
 	// whether there is more.
 	Vacuum(ctx context.Context) (more bool, err error)
+	// FinishUpgrade removes what no node's program needs any more.
+	FinishUpgrade(ctx context.Context) error
 	// Locked reports whether other servers are kept away.
 	Locked() bool
 }
@@ -194,7 +196,7 @@ func (u *Upkeep) loop(ctx context.Context) {
 			u.o.Log.Error("the upkeep failed and will be retried", "error", err)
 		}
 	}
-	failed(u.Run(ctx, time.Now()))
+	failed(errors.Join(u.Run(ctx, time.Now()), u.finishUpgrade(ctx)))
 	var duty <-chan time.Time
 	if u.o.Duties != nil {
 		ticker := time.NewTicker(dutyEvery)
@@ -214,7 +216,7 @@ func (u *Upkeep) loop(ctx context.Context) {
 		case <-hourly.C:
 			failed(u.Run(ctx, time.Now()))
 		case <-disk.C:
-			failed(errors.Join(u.freeDisk(ctx), u.sweepBuckets(ctx)))
+			failed(errors.Join(u.freeDisk(ctx), u.sweepBuckets(ctx), u.finishUpgrade(ctx)))
 		case <-u.deletions:
 			failed(u.o.Guard.DoErr("upkeep", func() error { return u.finishDeletions(ctx, time.Now()) }))
 		case <-ctx.Done():
@@ -268,6 +270,14 @@ func (u *Upkeep) sweepBuckets(ctx context.Context) error {
 		return nil
 	}
 	return u.o.Buckets.Sweep(ctx)
+}
+
+// finishUpgrade does what waits for the last node to be upgraded.
+func (u *Upkeep) finishUpgrade(ctx context.Context) error {
+	if u.o.Duties == nil || !u.hasDuty.Load() {
+		return nil
+	}
+	return u.o.Guard.DoErr("upkeep", func() error { return u.o.Store.FinishUpgrade(ctx) })
 }
 
 // checkLock fails where somebody removed the file that keeps other servers away.

@@ -22,7 +22,6 @@ import (
 	"ql/internal/job"
 	"ql/internal/record"
 	"ql/internal/store"
-	"ql/internal/store/migrate"
 	"ql/internal/store/relational"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -83,6 +82,8 @@ type Options struct {
 	// Migrated is told that the schema was brought from one version to another; may be left
 	// out.
 	Migrated func(from, to int, took time.Duration)
+
+	schema *schema // what this program knows of it; set by tests of several versions
 }
 
 func (o Options) withDefaults() Options {
@@ -117,6 +118,8 @@ type Store struct {
 	membership membership
 	hints      *hints
 	validFor   time.Duration
+	schema     *schema
+	finished   atomic.Bool  // all contracts were run
 	probed     atomic.Int64 // when Writable tried last, in nanoseconds of Unix
 }
 
@@ -128,24 +131,27 @@ var (
 // Open opens the store of a database and brings it up to date.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o = o.withDefaults()
-	steps, err := migrate.Load(migrations, "migrations")
-	if err != nil {
-		return nil, err
+	if o.schema == nil {
+		known, err := loadSchema()
+		if err != nil {
+			return nil, err
+		}
+		o.schema = known
 	}
 	config, direct, err := parseBoth(o.URL, o.Direct)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: config, direct: direct, validFor: o.ValidFor}
+	s := &Store{config: config, direct: direct, validFor: o.ValidFor, schema: o.schema}
 	s.membership.store, s.hints = s, newHints(s)
 	c, err := connect(ctx, config)
 	if err != nil {
 		return nil, err
 	}
-	if err := migrateSchema(ctx, c, steps, o); err != nil {
+	if err := migrateSchema(ctx, c, o.schema.steps, o); err != nil {
 		return nil, errors.Join(explain(err), c.close())
 	}
-	c.session.Actor, c.session.Grown, c.session.SetsErrorCodes = o.Actor, o.Grown, true
+	c.session.Actor, c.session.Grown, c.session.SetsErrorCodes, c.session.MinReader = o.Actor, o.Grown, true, minReader
 	ids, err := openIDs(ctx, c)
 	if err != nil {
 		return nil, errors.Join(explain(err), c.close())

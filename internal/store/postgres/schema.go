@@ -22,6 +22,128 @@ const (
 	startAt      = "INSERT INTO ql_schema (one, version, statement, min_reader) VALUES (1, 0, 0, 0) ON CONFLICT DO NOTHING"
 )
 
+// schema is what a version of the program knows of it.
+//
+// Nodes of a database are upgraded one after the other, so a version works beside the one before. Steps only add what that
+// need not know: they are run when a server starts. What the version before needs and this one does not is removed by
+// contracts, once no member is left that needs it.
+type schema struct {
+	steps     []migrate.Step
+	contracts []contract
+}
+
+// contract removes something from the schema.
+type contract struct {
+	// needs is the number of the step whose programs no longer use it.
+	needs int
+	// statements are each run in a transaction of its own, and may be run again.
+	statements []string
+}
+
+// contracts are those of this version, in their order. None is ever removed from the list.
+var contracts []contract
+
+// extend makes it the schema of another version, where tests built the program so.
+var extend func(*schema)
+
+func loadSchema() (*schema, error) {
+	steps, err := migrate.Load(migrations, "migrations")
+	s := &schema{steps, contracts}
+	if extend != nil {
+		extend(s)
+	}
+	return s, err
+}
+
+// minReader selects the number of the step that a program must know to use the schema.
+const minReader = "SELECT min_reader FROM ql_schema WHERE one = 1"
+
+// errOldProgram says of a command or a server that the schema has gone on without it.
+func errOldProgram(version, needed, known int) error {
+	return fault.New(fault.StorageUnavailable, "the nodes of this database were upgraded, and it needs a newer version of this program: its schema is number %d, which programs read that know number %d, and this one knows up to %d", version, needed, known)
+}
+
+// FinishUpgrade implements store.Backend. It runs the contracts whose time has come.
+func (s *Store) FinishUpgrade(ctx context.Context) error {
+	if s.finished.Load() {
+		return nil
+	}
+	done := 0
+	if err := s.Read(ctx, func(t relational.Tx) (err error) {
+		done, err = t.Contracted()
+		return err
+	}); err != nil {
+		return err
+	}
+	for i, one := range s.schema.contracts {
+		if i < done {
+			continue
+		}
+		raised := false
+		if err := s.Write(ctx, func(t relational.Tx) (err error) {
+			raised, err = t.RaiseMinReader(one.needs)
+			return err
+		}); err != nil || !raised {
+			return err
+		}
+		if err := s.contract(ctx, one, i+1); err != nil {
+			return fmt.Errorf("contract %d: %w", i+1, explain(err))
+		}
+	}
+	s.finished.Store(true)
+	return nil
+}
+
+// contract runs one contract, which nobody who is a member, or will be one, needs any more.
+func (s *Store) contract(ctx context.Context, one contract, number int) (err error) {
+	c, err := connect(ctx, s.config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	for _, sql := range append(one.statements[:len(one.statements):len(one.statements)],
+		fmt.Sprintf("UPDATE ql_schema SET contracted = %d WHERE one = 1 AND contracted < %[1]d", number)) {
+		if err := c.change(ctx, func() error { return c.run(ctx, sql) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Locks of a change of the schema. Whoever wants a lock behind one that waits, waits as well: so none waits for
+// longer than callers bear, and it is tried again.
+const (
+	schemaLockTimeout = 500 * time.Millisecond
+	schemaLockRetry   = time.Second
+)
+
+// change runs a change of the schema as one transaction, which may take long.
+func (c *conn) change(ctx context.Context, do func() error) error {
+	c.line.patience = migrationPatience
+	defer func() { c.line.patience = statementPatience }()
+	for {
+		err := c.run(ctx, "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = "+milliseconds(schemaLockTimeout)+"; SET LOCAL idle_in_transaction_session_timeout = 0")
+		if err != nil {
+			return err
+		}
+		if err = do(); err == nil {
+			return c.run(ctx, "COMMIT")
+		}
+		if e := c.run(context.WithoutCancel(ctx), "ROLLBACK"); e != nil || codeOf(err) != lockNotAvailable {
+			return errors.Join(err, e)
+		}
+		timer := time.NewTimer(schemaLockRetry)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return errors.Join(err, ctx.Err())
+		case <-timer.C:
+		}
+	}
+}
+
+const lockNotAvailable = "55P03"
+
 // statementsOf returns the statements of a step, each of which is run in a transaction of its own.
 func statementsOf(s migrate.Step) (list []string) {
 	for _, one := range strings.Split(s.SQL, ";\n") {
@@ -65,6 +187,16 @@ func migrateSchema(ctx context.Context, c *conn, steps []migrate.Step, o Options
 	if err != nil {
 		return err
 	}
+	if version > len(steps) {
+		needed := 0
+		if err := c.Query(ctx, minReader, nil, func(r relational.Row) bool { needed = int(r.Int(0)); return false }); err != nil {
+			return err
+		}
+		if needed > len(steps) {
+			return errOldProgram(version, needed, len(steps))
+		}
+		return nil // it has more than this program asks for
+	}
 	pending, err := migrate.Pending(steps, version)
 	if err != nil || len(pending) == 0 {
 		return err
@@ -105,31 +237,20 @@ func (c *conn) progress(ctx context.Context, lock string) (version, statement in
 	return version, statement, err
 }
 
-// step runs one statement, unless it was run. It may take long.
-func (c *conn) step(ctx context.Context, number, statement, of int, sql string) (err error) {
-	c.line.patience = migrationPatience
-	defer func() { c.line.patience = statementPatience }()
-	if err := c.run(ctx, "BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, c.run(context.WithoutCancel(ctx), "ROLLBACK"))
+// step runs one statement, unless it was run.
+func (c *conn) step(ctx context.Context, number, statement, of int, sql string) error {
+	return c.change(ctx, func() error {
+		version, done, err := c.progress(ctx, " FOR UPDATE")
+		if err != nil || version >= number || version == number-1 && done >= statement {
+			return err
 		}
-	}()
-	version, done, err := c.progress(ctx, " FOR UPDATE")
-	if err != nil {
-		return err
-	}
-	if version >= number || version == number-1 && done >= statement {
-		return c.run(ctx, "COMMIT")
-	}
-	if err := c.run(ctx, sql); err != nil {
-		return err
-	}
-	next, at := number-1, statement
-	if statement == of {
-		next, at = number, 0
-	}
-	return c.run(ctx, fmt.Sprintf("UPDATE ql_schema SET version = %d, statement = %d WHERE one = 1; COMMIT", next, at))
+		if err := c.run(ctx, sql); err != nil {
+			return err
+		}
+		next, at := number-1, statement
+		if statement == of {
+			next, at = number, 0
+		}
+		return c.run(ctx, fmt.Sprintf("UPDATE ql_schema SET version = %d, statement = %d WHERE one = 1", next, at))
+	})
 }

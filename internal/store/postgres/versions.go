@@ -159,6 +159,7 @@ func (m members) Join(ctx context.Context, n member.Node) (member.Member, int64,
 	v := &m.store.versions
 	v.valid.Store(0)
 	v.alone.Store(0)
+	n.Knows = len(m.store.schema.steps)
 	joined, last, err := m.Store.Join(ctx, n)
 	if err != nil {
 		return joined, last, err

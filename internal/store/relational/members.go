@@ -22,20 +22,36 @@ func (s Members) Join(ctx context.Context, n member.Node) (m member.Member, last
 		if err := t.CheckMoves(); err != nil {
 			return err
 		}
+		if err := t.checkProgram(n); err != nil {
+			return err
+		}
 		// Those who were alone must see that they are not any more.
 		if _, err := t.one(`UPDATE head SET incarnation = incarnation + 1, last = last + CASE WHEN EXISTS (SELECT 1 FROM members WHERE id <> ?) THEN 1 ELSE 0 END
 			WHERE one = 1 RETURNING incarnation, last`, func(r row) { m.Incarnation, last = r.int(0), r.int(1) }, n.ID); err != nil {
 			return err
 		}
-		_, err := t.exec(`INSERT INTO members (id, incarnation, counter, seen, version, formats, address) VALUES (?, ?, 0, ?, ?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation, counter = 0, seen = excluded.seen, version = excluded.version, formats = excluded.formats, address = excluded.address`,
-			n.ID, m.Incarnation, last, n.Version, n.Formats, n.Address)
+		_, err := t.exec(`INSERT INTO members (id, incarnation, counter, seen, version, formats, address, knows) VALUES (?, ?, 0, ?, ?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET incarnation = excluded.incarnation, counter = 0, seen = excluded.seen, version = excluded.version, formats = excluded.formats, address = excluded.address, knows = excluded.knows`,
+			n.ID, m.Incarnation, last, n.Version, n.Formats, n.Address, n.Knows)
 		return err
 	})
 	if err != nil {
 		return member.Member{}, 0, err
 	}
 	return m, last, nil
+}
+
+// checkProgram refuses a program that does not know what the store needs. It is in the transaction of who joins: so
+// either who raises that number sees the member, or the member sees the number.
+func (t tx) checkProgram(n member.Node) error {
+	if t.conn.MinReader == "" {
+		return nil
+	}
+	needed, err := t.number(t.conn.MinReader)
+	if err == nil && needed > int64(n.Knows) {
+		err = member.ErrOldProgram
+	}
+	return err
 }
 
 // Renew implements member.Store.
@@ -102,12 +118,12 @@ func (t Tx) Members() (list []member.Info, err error) {
 	return list, err
 }
 
-const memberColumns = "id, incarnation, counter, seen, version, formats, address"
+const memberColumns = "id, incarnation, counter, seen, version, formats, address, knows"
 
 func readMember(r row) member.Info {
 	return member.Info{
 		Member: member.Member{ID: r.int(0), Incarnation: r.int(1)}, Counter: r.int(2), Seen: r.int(3),
-		Version: r.text(4), Formats: int(r.int(5)), Address: r.text(6),
+		Version: r.text(4), Formats: int(r.int(5)), Address: r.text(6), Knows: int(r.int(7)),
 	}
 }
 

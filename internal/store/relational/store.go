@@ -129,6 +129,10 @@ type Session struct {
 	// does not find them itself.
 	SetsErrorCodes bool
 
+	// MinReader selects the change of the schema that a program must know to join; "" where all members have the
+	// same program.
+	MinReader string
+
 	// Old says what a store of an earlier version does not have.
 	Old struct{ NoAudit, NoRequests bool }
 

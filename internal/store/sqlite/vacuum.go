@@ -31,3 +31,6 @@ func (s *Store) Vacuum(ctx context.Context) (more bool, err error) {
 	})
 	return more, err
 }
+
+// FinishUpgrade implements store.Backend: a server alone upgrades its store when it starts.
+func (s *Store) FinishUpgrade(context.Context) error { return nil }

@@ -59,6 +59,9 @@ func testMembers(t *testing.T, s Stores) {
 		t.Helper()
 		got, err := s.Members.List(ctx)
 		must(t, err)
+		for i := range got {
+			got[i].Knows = 0 // as its engine has it: all here are of one program
+		}
 		same(t, what, got, want)
 	}
 	wantMembers("of nobody")
