@@ -149,7 +149,7 @@ var layers = []layer{
 	{pkg: "internal/store/ring", imports: []string{"internal/disk"}},
 	{
 		pkg:     "internal/store/relational",
-		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/job", "internal/mail", "internal/member", "internal/principal", "internal/resource/databases/ship", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/webhook"},
+		imports: []string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/batch", "internal/fault", "internal/job", "internal/mail", "internal/member", "internal/principal", "internal/resource/databases/ship", "internal/resource/files", "internal/resource/machines", "internal/resource/sessions", "internal/resource/shares", "internal/schedule", "internal/signin", "internal/store", "internal/webhook"},
 	},
 	{
 		pkg:     "internal/store/postgres",

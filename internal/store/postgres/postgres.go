@@ -158,6 +158,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	c.session.IDs = ids
 	s.Store = relational.New(s, ids)
+	s.AcceptTogether()
 	if s.writer, err = newWriter(ctx, c, s, serializable); err != nil {
 		return nil, errors.Join(explain(err), c.close())
 	}

@@ -2,6 +2,7 @@ package relational
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"ql/internal/account"
@@ -33,6 +34,11 @@ func (q Queue) Parts() job.Queue {
 
 // Accept implements job.Submissions.
 func (q Queue) Accept(ctx context.Context, task *job.Task, m member.Member, now time.Time) (l job.Lease, earlier job.ID, err error) {
+	if q.store.mayShare(ctx, task) && task.State == job.Accepted {
+		if l, err = q.acceptShared(ctx, task, m); !errors.Is(err, errApart) {
+			return l, job.ID{}, err
+		}
+	}
 	_, err = q.store.change(ctx, func(t tx) (done bool, err error) {
 		l = job.Lease{}
 		if task.Key != nil {
@@ -57,6 +63,11 @@ func (q Queue) Accept(ctx context.Context, task *job.Task, m member.Member, now 
 
 // AcceptEnded implements job.Submissions.
 func (q Queue) AcceptEnded(ctx context.Context, task *job.Task, e *job.End) (earlier job.ID, err error) {
+	if q.store.mayShare(ctx, task) && (task.Webhook == "" || !task.WebhookEvents.Has(job.EventFinished)) {
+		if err = q.acceptEndedShared(ctx, task, e); !errors.Is(err, errApart) {
+			return job.ID{}, err
+		}
+	}
 	_, err = q.store.change(ctx, func(t tx) (done bool, err error) {
 		if task.Key != nil {
 			if earlier, err = t.reserve(e.Account, *task.Key, e.ID, e.Created); err != nil || earlier != (job.ID{}) {
@@ -135,13 +146,18 @@ func (t tx) checkElsewhere(task *job.Task) error {
 	if task.MostBlocked <= 0 {
 		return nil
 	}
-	n := 0
-	err := t.each("SELECT 1 FROM jobs WHERE program IS NOT NULL AND member IS NULL AND account = ? AND due <= ? AND state = 'accepted' LIMIT ?", func(row) { n++ },
-		int64(task.Account), task.Created, task.MostBlocked)
+	n, err := t.countElsewhere(task, task.Created)
 	if err == nil && n >= task.MostBlocked {
 		err = job.ErrBlockedLimit
 	}
 	return err
+}
+
+// countElsewhere is how many jobs of a task's account wait for another member at a moment, up to what the task allows.
+func (t tx) countElsewhere(task *job.Task, at time.Time) (n int, err error) {
+	err = t.each("SELECT 1 FROM jobs WHERE program IS NOT NULL AND member IS NULL AND account = ? AND due <= ? AND state = 'accepted' LIMIT ?", func(row) { n++ },
+		int64(task.Account), at, task.MostBlocked)
+	return n, err
 }
 
 // insertTask stores a job that belongs to an incarnation of a member, or to nobody.
@@ -154,22 +170,12 @@ func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation
 	if err != nil {
 		return job.Lease{}, err
 	}
-	var at any = due
-	switch {
-	case blocked:
-		incarnation, at = nil, nil
-	case task.Elsewhere:
-		incarnation = nil
+	if task.Elsewhere && !blocked {
 		if err := t.checkElsewhere(task); err != nil {
 			return job.Lease{}, err
 		}
 	}
-	seq, err := t.insert("seq", `INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, trace, result, encoding, attempt, begun, due, member, webhook, webhook_trace, webhook_events, program, task, key_id, program_name, name, source, request, origin, schedule, concurrency_key, concurrency_most, blocked, uses_databases)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		t.conn.IDs.place(task.ID), int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
-		startingTrace(task), []byte{}, attempt, task.State == job.Running, at, incarnation, optional(task.Webhook), task.WebhookTrace, int64(task.WebhookEvents.OrDefault()), task.Program[:], append([]byte{}, task.Spec...),
-		optionalNumber(int64(task.KeyID)), optional(task.ProgramName), optional(task.Call.Name), optionalNumber(source), task.Call.Request, optionalNumber(task.Call.Origin),
-		optional(task.Call.Schedule), optional(task.Concurrency.Key), task.Concurrency.Most, blocked, task.UsesDatabases)
+	seq, err := t.insert("seq", insertTaskInto+insertTaskRow, t.appendTask(nil, task, due, attempt, incarnation, source, blocked)...)
 	if err != nil {
 		return job.Lease{}, err
 	}
@@ -177,6 +183,27 @@ func (t tx) insertTask(task *job.Task, due time.Time, attempt int64, incarnation
 		return job.Lease{}, err
 	}
 	return job.Lease{Seq: seq, ID: task.ID, Account: task.Account, Attempt: attempt}, nil
+}
+
+const (
+	insertTaskInto = "INSERT INTO jobs (id, account, state, mode, convention, credential, created, steps, trace_dropped, trace, result, encoding, attempt, begun, due, member, webhook, webhook_trace, webhook_events, program, task, key_id, program_name, name, source, request, origin, schedule, concurrency_key, concurrency_most, blocked, uses_databases) VALUES "
+	insertTaskRow  = "(?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	taskParams     = 29
+)
+
+// appendTask adds the values of a job, with the number of its source, as insertTaskRow has them.
+func (t tx) appendTask(args []any, task *job.Task, due time.Time, attempt int64, incarnation any, source int64, blocked bool) []any {
+	var at any = due
+	switch {
+	case blocked:
+		incarnation, at = nil, nil
+	case task.Elsewhere:
+		incarnation = nil
+	}
+	return append(args, t.conn.IDs.place(task.ID), int64(task.Account), string(task.State), string(task.Mode), string(task.Convention), string(task.Credential), task.Created,
+		startingTrace(task), []byte{}, attempt, task.State == job.Running, at, incarnation, optional(task.Webhook), task.WebhookTrace, int64(task.WebhookEvents.OrDefault()), task.Program[:], append([]byte{}, task.Spec...),
+		optionalNumber(int64(task.KeyID)), optional(task.ProgramName), optional(task.Call.Name), optionalNumber(source), task.Call.Request, optionalNumber(task.Call.Origin),
+		optional(task.Call.Schedule), optional(task.Concurrency.Key), task.Concurrency.Most, blocked, task.UsesDatabases)
 }
 
 // optionalNumber is null for 0.

@@ -38,8 +38,9 @@ type Engine interface {
 
 // Store has the stores of an engine.
 type Store struct {
-	engine Engine
-	ids    *IDs
+	engine   Engine
+	ids      *IDs
+	together *together // nil where each job is stored by itself
 }
 
 // New returns the stores of an engine, whose jobs have ids of a kind.

@@ -210,6 +210,7 @@ func run(t *testing.T, open func(t *testing.T) Stores, wanted func(name string) 
 		"queue/cancel":              testQueueCancel,
 		"queue/finish":              testQueueFinish,
 		"queue/accept ended":        testQueueAcceptEnded,
+		"queue/accept crowd":        testQueueAcceptCrowd,
 		"queue/crashes":             testQueueCrashes,
 		"queue/head":                testQueueHead,
 		"queue/count":               testQueueCount,

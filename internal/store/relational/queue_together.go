@@ -1,0 +1,209 @@
+package relational
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"ql/internal/account/usage"
+	"ql/internal/batch"
+	"ql/internal/fault"
+	"ql/internal/job"
+	"ql/internal/member"
+)
+
+// Jobs that are accepted at the same time can be stored by the same statements. Where the server is another process,
+// each statement is a way there and back, which costs more than what it does.
+
+// maxTogether is how many jobs are stored by the same statements.
+const maxTogether = 128
+
+// errApart says that jobs are to be stored each by itself, since one of them is not as most are.
+var errApart = errors.New("the jobs are stored each by itself")
+
+// together has the jobs that are being accepted.
+type together struct {
+	ended    *batch.Group[*acceptance]
+	accepted *batch.Group[*acceptance]
+}
+
+// acceptance is a job that is being accepted, and what became of it.
+type acceptance struct {
+	ctx         context.Context
+	task        *job.Task
+	end         *job.End // of one that is over
+	incarnation int64
+	lease       job.Lease
+	err         error
+}
+
+// AcceptTogether has jobs that are accepted at the same time share statements.
+func (s *Store) AcceptTogether() {
+	s.together = &together{
+		ended:    batch.New(maxTogether, func(list []*acceptance) { s.acceptTogether(list, tx.insertEndedTogether) }),
+		accepted: batch.New(maxTogether, func(list []*acceptance) { s.acceptTogether(list, tx.insertTogether) }),
+	}
+}
+
+// mayShare tells whether nothing else is to be stored, or looked at, with a job than what all jobs have.
+func (s *Store) mayShare(ctx context.Context, t *job.Task) bool {
+	return s.together != nil && t.Key == nil && t.Called == nil && t.Code == nil && t.Concurrency.Key == "" && job.CheckpointOf(ctx) == nil
+}
+
+// acceptTogether stores jobs in one change. Its error is that of all, unless they are to be stored apart.
+func (s *Store) acceptTogether(list []*acceptance, insert func(tx, []*acceptance) error) {
+	if len(list) == 1 {
+		list[0].err = errApart
+		return
+	}
+	ctx, cancel := ofAll(list)
+	defer cancel()
+	err := s.write(ctx, func(t tx) error { return insert(t, list) })
+	if err != nil && !fault.Is(err, fault.StorageUnavailable) && !fault.Is(err, fault.OutcomeUnknown) {
+		err = errApart // one may be refused for what it is while the others are not
+	}
+	for _, one := range list {
+		one.err = err
+	}
+}
+
+// ofAll returns a context for all: the end of one caller's undoes nobody else's job. It ends where the last of those does,
+// so that it is known that somebody waits.
+func ofAll(list []*acceptance) (context.Context, context.CancelFunc) {
+	ctx := context.WithoutCancel(list[0].ctx)
+	last, waits := list[0].ctx.Deadline()
+	if !waits {
+		return ctx, func() {}
+	}
+	for _, one := range list[1:] {
+		if at, ok := one.ctx.Deadline(); ok && at.After(last) {
+			last = at
+		}
+	}
+	return context.WithDeadline(ctx, last)
+}
+
+// insertEndedTogether stores jobs that are over, and counts them.
+func (t tx) insertEndedTogether(list []*acceptance) error {
+	records := make([]*job.Record, len(list))
+	for i, one := range list {
+		records[i] = &one.end.Record
+	}
+	sources, err := t.keepSources(records)
+	if err != nil {
+		return err
+	}
+	for at := 0; at < len(list); {
+		n := sharedRows(len(list) - at)
+		values := make(valuesOf, 0, n*(insertParams+2))
+		for i := at; i < at+n; i++ {
+			values.record(records[i], sources[i], t.conn.IDs)
+			values.optionalText(list[i].task.Webhook)
+			values.bool(list[i].task.WebhookTrace)
+		}
+		stored, err := t.conn.Conn.ExecValues(t.ctx, insertEndedRows[n], values)
+		if err != nil {
+			return err
+		}
+		if stored < int64(n) { // one was stored before
+			return errApart
+		}
+		at += n
+	}
+	for _, r := range records {
+		if err := t.setErrorCode(r.ID, r.Error); err != nil {
+			return err
+		}
+	}
+	return t.charge(billOf(records))
+}
+
+// insertTogether stores jobs that are to run, and counts them.
+func (t tx) insertTogether(list []*acceptance) error {
+	programs := map[[32]byte]bool{}
+	records := make([]*job.Record, len(list))
+	b := bill{}
+	for i, one := range list {
+		if !programs[one.task.Program] {
+			programs[one.task.Program] = true
+			if _, err := t.storeProgram(one.task); err != nil {
+				return err
+			}
+		}
+		records[i] = &job.Record{Summary: one.task.Summary, Call: one.task.Call}
+		key := billed{one.task.Account, usage.DayOf(one.task.Created)}
+		c := b[key]
+		c.Calls++
+		b[key] = c
+	}
+	sources, err := t.keepSources(records)
+	if err != nil {
+		return err
+	}
+	for at := 0; at < len(list); {
+		n := sharedRows(len(list) - at)
+		args, of := make([]any, 0, n*taskParams), make(map[job.ID]*acceptance, n)
+		for i := at; i < at+n; i++ {
+			one := list[i]
+			args = t.appendTask(args, one.task, one.task.Created, 0, one.incarnation, sources[i], false)
+			of[one.task.ID] = one
+		}
+		stored := 0
+		if err := t.each(insertTaskRows[n], func(r row) {
+			if one := of[r.id(1)]; one != nil {
+				one.lease = job.Lease{Seq: r.int(0), ID: one.task.ID, Account: one.task.Account}
+				stored++
+			}
+		}, args...); err != nil {
+			return err
+		}
+		if stored < n {
+			return errApart
+		}
+		at += n
+	}
+	return t.charge(b)
+}
+
+// sharedRows is how many of so many rows a statement stores: there are few such statements.
+func sharedRows(left int) int {
+	n := 1
+	for n < maxShared && 4*n <= left {
+		n *= 4
+	}
+	return n
+}
+
+const maxShared = 64
+
+// The statements, by how many rows they store.
+var (
+	insertEndedRows = rowsOf("INSERT INTO jobs ("+insertColumns+", webhook, webhook_trace, attempt) VALUES ", "("+insertBare+", ?, ?, 1)", insertEnd)
+	insertTaskRows  = rowsOf(insertTaskInto, insertTaskRow, " RETURNING seq, id")
+)
+
+func rowsOf(into, row, end string) map[int]string {
+	all := map[int]string{}
+	for n := 1; n <= maxShared; n *= 4 {
+		all[n] = into + row + strings.Repeat(", "+row, n-1) + end
+	}
+	return all
+}
+
+// acceptEndedShared stores a job that is over with others that come; errApart where it is to be stored alone.
+func (q Queue) acceptEndedShared(ctx context.Context, task *job.Task, e *job.End) error {
+	one := &acceptance{ctx: ctx, task: task, end: e}
+	if err := q.store.together.ended.Do(ctx, one); err != nil {
+		return err
+	}
+	return one.err
+}
+
+// acceptShared is acceptEndedShared for a job that is to run.
+func (q Queue) acceptShared(ctx context.Context, task *job.Task, m member.Member) (job.Lease, error) {
+	one := &acceptance{ctx: ctx, task: task, incarnation: m.Incarnation}
+	if err := q.store.together.accepted.Do(ctx, one); err != nil {
+		return job.Lease{}, err
+	}
+	return one.lease, one.err
+}
