@@ -50,12 +50,9 @@ func (s *Store) mayShare(ctx context.Context, t *job.Task) bool {
 	return s.together != nil && t.Key == nil && t.Called == nil && t.Code == nil && t.Concurrency.Key == "" && job.CheckpointOf(ctx) == nil
 }
 
-// acceptTogether stores jobs in one change. Its error is that of all, unless they are to be stored apart.
+// acceptTogether stores jobs in one change, also one alone: those that come meanwhile are the next. Its error is that of
+// all, unless they are to be stored apart.
 func (s *Store) acceptTogether(list []*acceptance, insert func(tx, []*acceptance) error) {
-	if len(list) == 1 {
-		list[0].err = errApart
-		return
-	}
 	ctx, cancel := ofAll(list)
 	defer cancel()
 	err := s.write(ctx, func(t tx) error { return insert(t, list) })
