@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"ql/internal/account"
 	"ql/internal/account/usage"
 	"ql/internal/batch"
 	"ql/internal/fault"
@@ -94,7 +95,8 @@ func (t tx) insertEndedTogether(list []*acceptance) error {
 		n := sharedRows(len(list) - at)
 		values := make(valuesOf, 0, n*(insertParams+2))
 		for i := at; i < at+n; i++ {
-			values.record(records[i], sources[i], t.conn.IDs)
+			values.plain(records[i], sources[i], t.conn.IDs)
+			values.rest(records[i])
 			values.optionalText(list[i].task.Webhook)
 			values.bool(list[i].task.WebhookTrace)
 		}
@@ -133,6 +135,9 @@ func (t tx) insertTogether(list []*acceptance) error {
 		c.Calls++
 		b[key] = c
 	}
+	if err := t.checkElsewhereTogether(list); err != nil {
+		return err
+	}
 	sources, err := t.keepSources(records)
 	if err != nil {
 		return err
@@ -160,6 +165,36 @@ func (t tx) insertTogether(list []*acceptance) error {
 		at += n
 	}
 	return t.charge(b)
+}
+
+// checkElsewhereTogether is checkElsewhere for jobs that are stored together: where one of them is not certain to fit, each is
+// looked at by itself.
+func (t tx) checkElsewhereTogether(list []*acceptance) error {
+	latest := list[0].task.Created
+	for _, one := range list[1:] {
+		if one.task.Created.After(latest) {
+			latest = one.task.Created
+		}
+	}
+	waiting := map[account.ID]int{}
+	for _, one := range list {
+		task := one.task
+		if !task.Elsewhere || task.MostBlocked <= 0 {
+			continue
+		}
+		n, known := waiting[task.Account]
+		if !known {
+			var err error
+			if n, err = t.countElsewhere(task, latest); err != nil {
+				return err
+			}
+		}
+		if n >= task.MostBlocked {
+			return errApart
+		}
+		waiting[task.Account] = n + 1
+	}
+	return nil
 }
 
 // sharedRows is how many of so many rows a statement stores: there are few such statements.

@@ -93,5 +93,19 @@ func testQueueAcceptCrowd(t *testing.T, s Stores) {
 	if !errors.Is(err, job.ErrNotFound) {
 		t.Errorf("the job of an account that is gone: %v", err)
 	}
+	fit := 0
+	for _, err := range atOnce(each, func(i int) error {
+		one := build(4*each + 2*i + 2) // of one account
+		one.Created, one.Elsewhere, one.MostBlocked = seconds(500), true, 7
+		_, _, err := s.Queue.Accept(t.Context(), one, m, claimTime)
+		return err
+	}) {
+		if err == nil {
+			fit++
+			continue
+		}
+		wantError(t, "one too many for another member", err, job.ErrBlockedLimit)
+	}
+	same(t, "how many wait for another member", fit, 7)
 	same(t, "how many jobs are the member's", len(heldBy(t, s, m.Incarnation, job.Accepted)), each+1)
 }
