@@ -21,7 +21,7 @@ var own = map[string]bool{
 	"intake": true, "seal": true, "ql_schema": true, "writers": true, // the engines
 	"members": true, "nodes": true, "bound_folder": true, // processes, and their data folders
 	"homes": true, "shipped_databases": true, "shipped_parts": true, "shipped_chunks": true,
-	"blob_deletions": true, "buckets": true, "duties": true, "allotments": true,
+	"blob_deletions": true, "buckets": true, "duties": true, "allotments": true, "changes": true,
 }
 
 // made are the tables that are not empty in a store that holds nothing.

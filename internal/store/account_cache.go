@@ -16,6 +16,9 @@ type AccountVersions interface {
 	// call. Where ok is false the store cannot tell, and nothing that was read
 	// earlier may be used.
 	AccountsVersion() (version uint64, ok bool)
+	// AccountVersion returns a number of the same kind that is greater after every change of one account, or of
+	// what belongs to it: no greater than AccountsVersion was before, where all that was changed since is of others.
+	AccountVersion(id account.ID) uint64
 }
 
 // cachedAccounts is how many accounts a cache holds, and cachedScripts how many bytes of
@@ -26,21 +29,46 @@ const (
 )
 
 // accountCache answers look-ups by id, by alias, by key, by a site's domain and of published scripts from
-// memory as long as no account, no named key, no such domain and no published script has changed. Nothing that it gives is older
-// than what the store would give.
+// memory as long as nothing of the account has changed that it found: neither that itself nor its named keys, such domains and
+// published scripts. Nothing that it gives is older than what the store would give.
 type accountCache struct {
 	account.Store
 	versions AccountVersions
 
 	mu      sync.Mutex
-	version uint64 // under which the accounts were read
-	byID    map[account.ID]account.Account
-	byAlias map[names.Alias]account.Account
-	byKey   map[account.KeyHash]account.Account
-	byNamed map[account.KeyHash]namedAccount
-	bySite  map[string]siteAccount
-	scripts map[scriptKey]account.Published
+	byID    map[account.ID]cached[account.Account]
+	byAlias map[names.Alias]cached[account.Account]
+	byKey   map[account.KeyHash]cached[account.Account]
+	byNamed map[account.KeyHash]cached[namedAccount]
+	bySite  map[string]cached[siteAccount]
+	scripts map[scriptKey]cached[account.Published]
 	bytes   int64 // of scripts
+}
+
+// cached is what was found, and the version under which it was read.
+type cached[V owned] struct {
+	value   V
+	version uint64
+}
+
+// owned is what belongs to an account.
+type owned interface {
+	account.Account | namedAccount | siteAccount | account.Published
+}
+
+// ownerOf returns the account that something belongs to.
+func ownerOf[V owned](v *V) account.ID {
+	switch v := any(v).(type) {
+	case *account.Account:
+		return v.ID
+	case *namedAccount:
+		return v.account.ID
+	case *siteAccount:
+		return v.account.ID
+	case *account.Published:
+		return v.Account
+	}
+	return 0
 }
 
 // namedAccount is an account with one of its named keys.
@@ -66,8 +94,8 @@ type scriptKey struct {
 func (s Store) CacheAccounts() Store {
 	s.Accounts = &accountCache{
 		Store: s.Accounts, versions: s.Versions,
-		byID: map[account.ID]account.Account{}, byAlias: map[names.Alias]account.Account{}, byKey: map[account.KeyHash]account.Account{},
-		byNamed: map[account.KeyHash]namedAccount{}, bySite: map[string]siteAccount{}, scripts: map[scriptKey]account.Published{},
+		byID: map[account.ID]cached[account.Account]{}, byAlias: map[names.Alias]cached[account.Account]{}, byKey: map[account.KeyHash]cached[account.Account]{},
+		byNamed: map[account.KeyHash]cached[namedAccount]{}, bySite: map[string]cached[siteAccount]{}, scripts: map[scriptKey]cached[account.Published]{},
 	}
 	return s
 }
@@ -106,7 +134,7 @@ func (c *accountCache) BySiteDomain(ctx context.Context, domain string) (account
 }
 
 // lookUp returns what one of the cache's maps has of an account, or reads it.
-func lookUp[K comparable, V any](c *accountCache, m map[K]V, key K, read func() (V, error)) (V, error) {
+func lookUp[K comparable, V owned](c *accountCache, m map[K]cached[V], key K, read func() (V, error)) (V, error) {
 	version, ok := c.versions.AccountsVersion() // before it is read
 	if !ok {
 		return read()
@@ -142,28 +170,31 @@ func (c *accountCache) PublishedScript(ctx context.Context, id account.ID, name 
 func (c *accountCache) addScript(key scriptKey, p account.Published, version uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, has := c.scripts[key]; has || version != c.version || p.Weight() > cachedScripts/4 {
+	before, has := c.scripts[key]
+	if has && before.version >= version || p.Weight() > cachedScripts/4 {
 		return
+	}
+	if has {
+		c.bytes -= before.value.Weight()
+		delete(c.scripts, key)
 	}
 	if c.bytes+p.Weight() > cachedScripts {
 		c.clearScripts()
 	}
 	key.name = p.Name // not a part of a request
-	c.scripts[key] = p
+	c.scripts[key] = cached[account.Published]{p, version}
 	c.bytes += p.Weight()
 }
 
-// find returns what was read under a version, or under a later one.
-func find[K comparable, V any](c *accountCache, m map[K]V, key K, version uint64) (found V, ok bool) {
+// find returns what was read, unless something of its account has changed since. version is the one of now.
+func find[K comparable, V owned](c *accountCache, m map[K]cached[V], key K, version uint64) (found V, ok bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if version > c.version {
-		c.version = version
-		c.clear()
+	one, ok := m[key]
+	c.mu.Unlock()
+	if !ok || one.version < version && c.versions.AccountVersion(ownerOf(&one.value)) > one.version {
 		return found, false
 	}
-	found, ok = m[key]
-	return found, ok
+	return one.value, true
 }
 
 // clear evicts all. The cache is locked.
@@ -182,14 +213,14 @@ func (c *accountCache) clearScripts() {
 }
 
 // add adds what was read after the version was.
-func add[K comparable, V any](c *accountCache, m map[K]V, key K, found V, version uint64) {
+func add[K comparable, V owned](c *accountCache, m map[K]cached[V], key K, found V, version uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if version != c.version {
-		return
+	if before, has := m[key]; has && before.version >= version {
+		return // somebody has read it later
 	}
 	if len(c.byID)+len(c.byAlias)+len(c.byKey)+len(c.byNamed)+len(c.bySite) >= cachedAccounts {
 		c.clear()
 	}
-	m[key] = found
+	m[key] = cached[V]{found, version}
 }

@@ -48,9 +48,17 @@ func (c *counted) BySiteDomain(_ context.Context, domain string) (account.Accoun
 type versions struct {
 	number uint64
 	unsure bool
+	of     map[account.ID]uint64 // of accounts, where not all have changed
 }
 
 func (v *versions) AccountsVersion() (uint64, bool) { return v.number, !v.unsure }
+
+func (v *versions) AccountVersion(id account.ID) uint64 {
+	if v.of != nil {
+		return v.of[id]
+	}
+	return v.number
+}
 
 func TestAccountCache(t *testing.T) {
 	source, v := &counted{epoch: 1}, &versions{number: 7}
@@ -113,6 +121,42 @@ func TestAccountCache(t *testing.T) {
 	if c := accounts.(*accountCache); len(c.byAlias)+len(c.byKey)+len(c.byNamed) > cachedAccounts {
 		t.Errorf("%d, %d and %d accounts are held", len(c.byAlias), len(c.byKey), len(c.byNamed))
 	}
+}
+
+// TestOthersStayCached: what changes of one account leaves the others where they are.
+func TestOthersStayCached(t *testing.T) {
+	source, v := &counted{epoch: 1, text: "EMIT 1"}, &versions{number: 7, of: map[account.ID]uint64{}}
+	accounts := Store{Accounts: source, Versions: v}.CacheAccounts().Accounts
+	want := func(what string, reads int, epochs ...int64) {
+		t.Helper()
+		source.reads = 0
+		for i, epoch := range epochs {
+			id := account.ID(i + 1)
+			a, err := accounts.ByID(t.Context(), id)
+			p, failed := accounts.PublishedScript(t.Context(), id, "a", 0)
+			if err != nil || failed != nil || a.ID != id || a.Epoch != epoch || p.Added.Unix() != epoch {
+				t.Errorf("%s: %+v, %v, %+v, %v", what, a, err, p, failed)
+			}
+		}
+		if source.reads != reads {
+			t.Errorf("%s: %d reads, and not %d", what, source.reads, reads)
+		}
+	}
+	want("at first", 4, 1, 1)
+	source.epoch, v.number, v.of[2] = 2, 8, 8
+	want("after a change of the second", 2, 1, 2)
+	want("again", 0, 1, 2)
+	source.epoch, v.number, v.of[1] = 3, 9, 9
+	source.during = func() { v.number, v.of[1], source.epoch, source.during = 10, 10, 4, nil }
+	if p, err := accounts.PublishedScript(t.Context(), 1, "a", 0); err != nil || p.Added.Unix() != 3 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	want("after a change while it was read", 2, 4, 2)
+}
+
+func (c *counted) ByID(_ context.Context, id account.ID) (account.Account, error) {
+	c.reads++
+	return account.Account{ID: id, Epoch: c.epoch}, nil
 }
 
 func (c *counted) PublishedScript(_ context.Context, id account.ID, name string, version int64) (account.Published, error) {

@@ -43,7 +43,9 @@ type conn struct {
 
 	changes    changed // by statements since it was last emptied
 	knowsFiles bool    // it was told whose files are changed
-	written    int64   // rows, since it was last emptied
+	// accounts is whose account it was told is changed: the last one; none where it is not known.
+	accounts []account.ID
+	written  int64 // rows, since it was last emptied
 }
 
 // statement is a prepared statement.

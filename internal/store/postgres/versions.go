@@ -19,9 +19,11 @@ import (
 // this member to have seen it.
 type versions struct {
 	mu       sync.Mutex
-	last     uint64 // the greatest number that was given
-	accounts uint64
-	sites    uint64 // of all, where none of their own is greater
+	last     uint64                // the greatest number that was given
+	accounts uint64                // of any change of an account
+	unknown  uint64                // of one of nobody knows which
+	account  map[account.ID]uint64 // of those of one, where that is greater
+	sites    uint64                // of all, where none of their own is greater
 	of       map[account.ID]uint64
 	seen     int64 // the change up to which what was read before is forgotten
 
@@ -33,19 +35,34 @@ type versions struct {
 
 // changed is what a transaction changes.
 type changed struct {
-	accounts bool
-	sites    bool // of whomever
-	of       map[account.ID]bool
+	accounts  bool // some
+	unknown   bool // of whomever
+	accountOf map[account.ID]bool
+	sites     bool // of whomever
+	of        map[account.ID]bool
 }
 
 // add adds what another change of the same transaction changes.
 func (c *changed) add(more *changed) {
-	c.accounts, c.sites = c.accounts || more.accounts, c.sites || more.sites
+	c.accounts, c.unknown, c.sites = c.accounts || more.accounts, c.unknown || more.unknown, c.sites || more.sites
+	for a := range more.accountOf {
+		c.addAccount(a)
+	}
 	for a := range more.of {
 		if c.of == nil {
 			c.of = map[account.ID]bool{}
 		}
 		c.of[a] = true
+	}
+}
+
+func (c *changed) addAccount(a account.ID) {
+	if c.accountOf == nil {
+		c.accountOf = map[account.ID]bool{}
+	}
+	if c.accountOf[a] = true; len(c.accountOf) > mostNamed {
+		c.unknown = true
+		clear(c.accountOf)
 	}
 }
 
@@ -81,9 +98,30 @@ func kindsOf(sql string) (k kinds) {
 
 // note notes what a statement changes.
 func (c *conn) note(does kinds) {
-	c.changes.accounts = c.changes.accounts || does.accounts
+	if does.accounts {
+		c.changes.accounts = true
+		switch n := len(c.accounts); {
+		case n == 0:
+			c.changes.unknown = true
+		case c.accounts[n-1] != 0:
+			c.changes.addAccount(c.accounts[n-1])
+		}
+	}
 	c.changes.sites = c.changes.sites || does.files && !c.knowsFiles
 }
+
+// ChangesAccount implements relational.Conn.
+func (c *conn) ChangesAccount(a account.ID) (takeBack func()) {
+	c.accounts = append(c.accounts, a)
+	return func() { c.accounts = c.accounts[:len(c.accounts)-1] }
+}
+
+const (
+	// mostNamed is how many accounts a transaction may change before it counts for all.
+	mostNamed = 100
+	// keptChanges is of how many changes the store knows whose accounts they were. Who is further behind forgets all.
+	keptChanges = 1000
+)
 
 // mostSites is how many accounts have a number of their own.
 const mostSites = 10_000
@@ -108,6 +146,14 @@ func (s *Store) AccountsVersion() (version uint64, ok bool) {
 	return v.accounts, v.certain()
 }
 
+// AccountVersion implements store.AccountVersions.
+func (s *Store) AccountVersion(a account.ID) uint64 {
+	v := &s.versions
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return max(v.unknown, v.account[a])
+}
+
 // SiteVersion implements store.SiteVersions.
 func (s *Store) SiteVersion(a account.ID) (version uint64, ok bool) {
 	v := &s.versions
@@ -122,7 +168,7 @@ func (v *versions) apply(c *changed) {
 	defer v.mu.Unlock()
 	v.last++
 	if c.accounts {
-		v.accounts = v.last
+		v.changeAccounts(c.unknown, c.accountOf)
 	}
 	if c.sites || len(v.of)+len(c.of) > mostSites {
 		v.sites = v.last
@@ -137,6 +183,22 @@ func (v *versions) apply(c *changed) {
 	}
 }
 
+// changeAccounts gives the last number to accounts. The versions are locked.
+func (v *versions) changeAccounts(unknown bool, of map[account.ID]bool) {
+	v.accounts = v.last
+	if unknown || len(v.account)+len(of) > mostSites {
+		v.unknown = v.last
+		clear(v.account)
+		return
+	}
+	for a := range of {
+		if v.account == nil {
+			v.account = map[account.ID]uint64{}
+		}
+		v.account[a] = v.last
+	}
+}
+
 // forget has all be read again, unless that was done after a change was committed.
 func (v *versions) forget(seen int64) {
 	v.mu.Lock()
@@ -144,8 +206,53 @@ func (v *versions) forget(seen int64) {
 	if seen > v.seen {
 		v.seen = seen
 		v.last++
-		v.accounts, v.sites = v.last, v.last
+		v.sites = v.last
+		v.changeAccounts(true, nil)
 	}
+}
+
+// forgetAccounts has those accounts be read again that changes up to one were of.
+func (v *versions) forgetAccounts(seen int64, of map[account.ID]bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.seen = seen
+	v.last++
+	v.changeAccounts(false, of)
+}
+
+// lastSeen returns the change up to which what was read before is forgotten.
+func (v *versions) lastSeen() int64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.seen
+}
+
+// catchUp forgets what changes up to one were of, before they count as seen.
+func (m members) catchUp(ctx context.Context, seen int64) error {
+	v := &m.store.versions
+	before := v.lastSeen()
+	if seen <= before {
+		return nil
+	}
+	if seen-before > keptChanges {
+		v.forget(seen)
+		return nil
+	}
+	var known int64 // of how many it is known whose they were
+	var of map[account.ID]bool
+	err := m.store.membership.do(ctx, func(t relational.Tx) (err error) {
+		known, of, err = t.ChangedAccounts(before, seen)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case known < seen-before || of[0]:
+		v.forget(seen)
+	default:
+		v.forgetAccounts(seen, of)
+	}
+	return nil
 }
 
 // members are those of the store. A renewal says how long what this process remembers counts.
@@ -173,7 +280,9 @@ func (m members) Join(ctx context.Context, n member.Node) (member.Member, int64,
 // Renew implements member.Store. What was read before a change is forgotten before it counts as seen.
 func (m members) Renew(ctx context.Context, who member.Member, seen int64) error {
 	v := &m.store.versions
-	v.forget(seen)
+	if err := m.catchUp(ctx, seen); err != nil {
+		return err
+	}
 	began := member.BootTime()
 	var members int64
 	if err := m.store.membership.do(ctx, func(t relational.Tx) (err error) {

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"ql/internal/account"
 	"ql/internal/batch"
 	"ql/internal/fault"
 	"ql/internal/store/relational"
@@ -306,7 +308,7 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 	var changes changed
 	shared, written := false, int64(0)
 	for _, one := range batch {
-		c.changes, c.knowsFiles = changed{}, false
+		c.changes, c.knowsFiles, c.accounts = changed{}, false, nil
 		if err := w.runOne(ctx, one, savepoints); err != nil {
 			return result{err: err, halfway: errors.Is(err, errHalfway)}
 		}
@@ -333,7 +335,11 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 		}
 	}
 	c.line.patience = shortest
-	err := c.run(ctx, fmt.Sprintf("UPDATE writers SET number = %d WHERE id = %d; COMMIT", w.number+1, w.id))
+	last := ""
+	if number > 0 {
+		last = noteChange(number, &changes, w.store.versions.outside())
+	}
+	err := c.run(ctx, last+fmt.Sprintf("UPDATE writers SET number = %d WHERE id = %d; COMMIT", w.number+1, w.id))
 	w.store.versions.apply(&changes) // also where nobody knows
 	if err != nil {
 		return result{err: err, committing: true}
@@ -364,6 +370,20 @@ func (w *writer) committed(writes int) {
 	if w.failing.Load() != nil {
 		w.failing.Store(nil)
 	}
+}
+
+// noteChange returns the statements that say whose accounts a change is of, and forget what is long ago. Sites that a
+// process outside of the service has changed are forgotten with all.
+func noteChange(number int64, c *changed, outside bool) string {
+	of := c.accountOf
+	if c.unknown || c.touchesSites() && outside || len(of) == 0 {
+		of = map[account.ID]bool{0: true}
+	}
+	rows := make([]string, 0, len(of))
+	for a := range of {
+		rows = append(rows, fmt.Sprintf("(%d, %d)", number, a))
+	}
+	return fmt.Sprintf("INSERT INTO changes (change, account) VALUES %s; DELETE FROM changes WHERE change <= %d; ", strings.Join(rows, ", "), number-keptChanges)
 }
 
 // runOne runs a write in a transaction. With an error the whole transaction is to be undone.

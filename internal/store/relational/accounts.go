@@ -138,10 +138,12 @@ func (t tx) createAccount(ctx context.Context, a account.Account) (id account.ID
 	if err := t.requireFree(aliases); err != nil {
 		return 0, err
 	}
+	takeBack := t.conn.Conn.ChangesAccount(0)
 	number, err := t.insert("id", `INSERT INTO accounts (username, email, email_verified, phone, phone_verified, password_hash, key_hash, sealed_key,
 			epoch, plan, admin, disabled, require_auth_on_jobs, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
 		a.Username, a.Email, a.EmailVerified, a.Phone, a.PhoneVerified, a.PasswordHash, keyBytes(a.KeyHash), a.SealedKey,
 		string(a.Plan), a.Admin, a.Disabled, a.RequireAuthOnJobs, a.Created.UnixMicro())
+	takeBack()
 	if isDuplicate(err) {
 		return 0, account.ErrConflict // the names are free, so it is the key
 	}
@@ -149,6 +151,7 @@ func (t tx) createAccount(ctx context.Context, a account.Account) (id account.ID
 		return 0, err
 	}
 	id = account.ID(number)
+	defer t.conn.Conn.ChangesAccount(id)()
 	if err := t.addAliases(id, aliases); err != nil {
 		return 0, err
 	}
@@ -190,6 +193,7 @@ func (t tx) account(id account.ID) (a account.Account, err error) {
 // SetContact implements account.Accounts.
 func (s Accounts) SetContact(ctx context.Context, id account.ID, change account.ContactChange) error {
 	return s.store.write(ctx, func(t tx) error {
+		defer t.conn.Conn.ChangesAccount(id)()
 		a, err := t.account(id)
 		if err != nil {
 			return err
@@ -222,6 +226,7 @@ func (s Accounts) SetContact(ctx context.Context, id account.ID, change account.
 // SetLook implements account.Accounts.
 func (s Accounts) SetLook(ctx context.Context, id account.ID, change account.LookChange) error {
 	return s.store.write(ctx, func(t tx) error {
+		defer t.conn.Conn.ChangesAccount(id)()
 		a, err := t.account(id)
 		if err != nil {
 			return err
@@ -284,6 +289,7 @@ func (s Accounts) List(ctx context.Context, after string, limit int) (list []acc
 // Delete implements account.Accounts.
 func (s Accounts) Delete(ctx context.Context, id account.ID) error {
 	return s.store.write(ctx, func(t tx) error {
+		defer t.conn.Conn.ChangesAccount(id)()
 		if err := t.dropContents(id); err != nil {
 			return err
 		}
@@ -315,6 +321,7 @@ func (s Accounts) SetPassword(ctx context.Context, id account.ID, phc string) er
 // ResetPassword implements account.Accounts.
 func (s Accounts) ResetPassword(ctx context.Context, id account.ID, epoch int64, phc string) error {
 	return s.store.write(ctx, func(t tx) error {
+		defer t.conn.Conn.ChangesAccount(id)()
 		n, err := t.exec("UPDATE accounts SET password_hash = ?, epoch = epoch + 1 WHERE id = ? AND epoch = ?", phc, int64(id), epoch)
 		if err != nil {
 			return err
@@ -359,6 +366,7 @@ func (s Accounts) SetPlan(ctx context.Context, id account.ID, plan account.Plan)
 // SetLimit implements account.Accounts.
 func (s Accounts) SetLimit(ctx context.Context, id account.ID, name string, value *int64) error {
 	return s.store.write(ctx, func(t tx) error {
+		defer t.conn.Conn.ChangesAccount(id)()
 		a, err := t.account(id)
 		if err != nil {
 			return err
@@ -426,6 +434,7 @@ func (s Accounts) change(ctx context.Context, sql string, args ...any) error {
 // be there.
 func (s Accounts) guarded(ctx context.Context, id account.ID, sql string, args ...any) error {
 	return s.store.write(ctx, func(t tx) error {
+		defer t.conn.Conn.ChangesAccount(id)()
 		n, err := t.exec(sql, args...)
 		if err != nil || n > 0 {
 			return err

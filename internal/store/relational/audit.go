@@ -78,6 +78,7 @@ func (s Accounts) auditChange(ctx context.Context, e audit.Event, sql string, ar
 }
 
 func (t tx) auditChange(caller context.Context, e audit.Event, sql string, args ...any) error {
+	defer t.conn.Conn.ChangesAccount(e.Account)()
 	n, err := t.exec(sql, args...)
 	if err == nil && n == 0 {
 		err = account.ErrNotFound

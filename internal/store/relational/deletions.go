@@ -11,6 +11,7 @@ import (
 // MarkDeleted implements account.Accounts.
 func (s Accounts) MarkDeleted(ctx context.Context, id account.ID, now time.Time) error {
 	return s.store.write(ctx, func(t tx) error {
+		defer t.conn.Conn.ChangesAccount(id)()
 		n, err := t.exec("UPDATE accounts SET disabled = 1 WHERE id = ?", int64(id))
 		if err == nil && n == 0 {
 			err = account.ErrNotFound
@@ -49,7 +50,7 @@ func (s Accounts) DropTombstone(ctx context.Context, id account.ID) error {
 
 // SetPurged implements account.Accounts.
 func (s Accounts) SetPurged(ctx context.Context, id account.ID, at time.Time) error {
-	return s.change(ctx, "UPDATE accounts SET emptied = ? WHERE id = ?", at, int64(id))
+	return s.guarded(ctx, id, "UPDATE accounts SET emptied = ? WHERE id = ?", at, int64(id))
 }
 
 // left are the rows that scripts and callers of an account leave besides its jobs, with the
@@ -68,6 +69,7 @@ var left = []string{
 // Purge implements account.Accounts.
 func (s Accounts) Purge(ctx context.Context, id account.ID, limit int) (removed int, err error) {
 	err = s.store.write(ctx, func(t tx) error {
+		defer t.conn.Conn.ChangesAccount(id)()
 		if removed, err = t.dropJobs(id, limit); err != nil || removed >= limit {
 			return err
 		}

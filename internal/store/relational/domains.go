@@ -38,6 +38,7 @@ const addDomain = `INSERT INTO domains (account, scheme, host, port, reversed, p
 // AddDomain implements account.Domains.
 func (s Accounts) AddDomain(ctx context.Context, d account.Domain) error {
 	return s.store.write(ctx, func(t tx) error {
+		defer t.conn.Conn.ChangesAccount(d.Account)()
 		if err := t.requireAccount(d.Account); err != nil {
 			return err
 		}
@@ -79,6 +80,7 @@ func (t tx) addDomain(d account.Domain) error {
 // RemoveDomain implements account.Domains.
 func (s Accounts) RemoveDomain(ctx context.Context, id account.ID, p names.Pattern) error {
 	return s.store.write(ctx, func(t tx) error {
+		defer t.conn.Conn.ChangesAccount(id)()
 		requested, err := t.dropRequest(id, p)
 		if err != nil {
 			return err

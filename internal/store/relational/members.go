@@ -3,6 +3,7 @@ package relational
 import (
 	"context"
 
+	"ql/internal/account"
 	"ql/internal/member"
 )
 
@@ -102,6 +103,21 @@ func (s Members) LastChange(ctx context.Context) (last int64, err error) {
 
 // LastChange returns the number of the last change that all members must see.
 func (t Tx) LastChange() (int64, error) { return t.number("SELECT last FROM head WHERE one = 1") }
+
+// ChangedAccounts returns of how many of the changes between two it is known whose accounts they were of, and whose;
+// account 0 stands for all.
+func (t Tx) ChangedAccounts(after, last int64) (known int64, of map[account.ID]bool, err error) {
+	of = map[account.ID]bool{}
+	before := after
+	err = t.each("SELECT change, account FROM changes WHERE change > ? AND change <= ? ORDER BY change", func(r row) {
+		if change := r.int(0); change != before {
+			before = change
+			known++
+		}
+		of[account.ID(r.int(1))] = true
+	}, after, last)
+	return known, of, err
+}
 
 // List implements member.Store.
 func (s Members) List(ctx context.Context) (list []member.Info, err error) {

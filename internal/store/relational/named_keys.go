@@ -34,6 +34,7 @@ func readNamedKey(r row, after int) (account.NamedKey, error) {
 // CreateNamedKey implements account.NamedKeys.
 func (s Accounts) CreateNamedKey(ctx context.Context, k account.NamedKey, most int) (id account.NamedKeyID, err error) {
 	err = s.store.write(ctx, func(t tx) error {
+		defer t.conn.Conn.ChangesAccount(k.Account)()
 		if err := t.requireAccount(k.Account); err != nil {
 			return err
 		}

@@ -41,6 +41,7 @@ func (t tx) publish(p account.Published, ends time.Time, most account.PublishedL
 	if err := t.requireAccount(p.Account); err != nil {
 		return p, false, err
 	}
+	defer t.conn.Conn.ChangesAccount(p.Account)()
 	id, now := int64(p.Account), p.Added
 	scriptsBefore, bytesBefore, err := t.publishedUsage(p.Account)
 	if err != nil {

@@ -23,6 +23,7 @@ func readSiteDomain(r row, at int) account.SiteDomain {
 // AddSiteDomain implements account.SiteDomains.
 func (s Accounts) AddSiteDomain(ctx context.Context, d account.SiteDomain, most int) (stored account.SiteDomain, err error) {
 	err = s.store.write(ctx, func(t tx) error {
+		defer t.conn.Conn.ChangesAccount(d.Account)()
 		if err := t.requireAccount(d.Account); err != nil {
 			return err
 		}
@@ -63,6 +64,7 @@ func (s Accounts) SiteDomains(ctx context.Context, id account.ID) (list []accoun
 // ProveSiteDomain implements account.SiteDomains.
 func (s Accounts) ProveSiteDomain(ctx context.Context, id account.ID, domain string, now time.Time) (d account.SiteDomain, err error) {
 	err = s.store.write(ctx, func(t tx) error {
+		defer t.conn.Conn.ChangesAccount(id)()
 		found, err := t.one(oneSiteDomain, func(r row) { d = readSiteDomain(r, 0) }, int64(id), domain)
 		if err == nil && !found {
 			err = account.ErrNotFound
@@ -113,6 +115,7 @@ func (s Accounts) DueSiteDomains(ctx context.Context, found, missing time.Time, 
 // RecordSiteProof implements account.SiteDomains.
 func (s Accounts) RecordSiteProof(ctx context.Context, d account.SiteDomain, before time.Time) error {
 	return s.store.write(ctx, func(t tx) error {
+		defer t.conn.Conn.ChangesAccount(d.Account)()
 		n, err := t.exec("UPDATE site_domains SET proven = ?, checked = ?, missing = ? WHERE account = ? AND domain = ? AND checked = ? AND proven IS NOT NULL",
 			d.Proven, d.Checked, d.Missing, int64(d.Account), d.Domain, before)
 		switch {

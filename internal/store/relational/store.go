@@ -95,6 +95,9 @@ type Conn interface {
 	Query(ctx context.Context, sql string, args []any, f func(Row) (more bool)) error
 	// Snapshot has all that f reads be as it is at one moment.
 	Snapshot(ctx context.Context, f func() error) error
+	// ChangesAccount says whose account, and what belongs to it, the statements change that follow, until it is taken
+	// back; 0 is one that is new. Of others it is not known whose they are.
+	ChangesAccount(a account.ID) (takeBack func())
 	// ChangesFiles says whose files the statements change that follow, until it is taken
 	// back, and whether those of the site are among them. Of others it is not known
 	// whose they are.

@@ -41,6 +41,12 @@ func (s *Store) AccountsVersion() (version uint64, ok bool) {
 	return v.accounts, ok
 }
 
+// AccountVersion implements store.AccountVersions: whose the accounts were that changed is not known.
+func (s *Store) AccountVersion(account.ID) uint64 {
+	version, _ := s.AccountsVersion()
+	return version
+}
+
 // SiteVersion implements store.SiteVersions.
 func (s *Store) SiteVersion(a account.ID) (version uint64, ok bool) {
 	v := &s.versions
@@ -113,6 +119,9 @@ func (v *versions) close() {
 	defer v.mu.Unlock()
 	v.wal = nil
 }
+
+// ChangesAccount implements relational.Conn: all accounts have one version.
+func (*conn) ChangesAccount(account.ID) (takeBack func()) { return func() {} }
 
 // ChangesFiles implements relational.Conn.
 func (c *conn) ChangesFiles(a account.ID, site bool) (takeBack func()) {
