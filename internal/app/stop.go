@@ -68,6 +68,7 @@ func (a *App) Stop(ctx context.Context) error {
 // before that is a call that fails. What others can run is left to them.
 func (a *App) drain(ctx context.Context) {
 	a.parts.worker.StopClaims()
+	a.parts.resources.LeaveHomes()
 	ctx, cancel := context.WithTimeout(ctx, a.settings.DrainDelay)
 	defer cancel()
 	<-ctx.Done()

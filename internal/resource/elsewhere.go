@@ -49,26 +49,39 @@ const (
 	// have them.
 	homeIdle  = 10 * time.Second
 	homeSweep = 2 * time.Second
+	// drainIdle is homeIdle for a node that is about to stop. Who has asked for databases, and been told that they are
+	// here, is about to use them.
+	drainIdle  = 200 * time.Millisecond
+	drainSweep = 100 * time.Millisecond
 	// leaveTime is how long it may take to let others have them.
 	leaveTime = 2 * time.Second
 )
 
+// LeaveHomes lets others have the databases of accounts at once that nobody uses, and those in use when their last user
+// ends: this node is about to stop. It may be called once.
+func (p *Pool) LeaveHomes() { close(p.leaving) }
+
 // leaveHomes lets others have the databases of accounts that nobody has used for a while, until the context ends.
 func (p *Pool) leaveHomes(ctx context.Context) {
+	idle, leaving := homeIdle, p.leaving
 	ticker := time.NewTicker(homeSweep)
 	defer ticker.Stop()
 	for {
 		select {
-		case now := <-ticker.C:
-			// One at a time: who wants those of an account waits for nobody else's, however long the store takes.
-			for h := p.takeIdle(now.Add(-homeIdle)); h != nil; h = p.takeIdle(now.Add(-homeIdle)) {
-				p.closeHandle(h)
-				if ctx.Err() != nil {
-					return
-				}
-			}
+		case <-ticker.C:
+		case <-leaving:
+			idle, leaving = drainIdle, nil
+			ticker.Reset(drainSweep)
 		case <-ctx.Done():
 			return
+		}
+		since := time.Now().Add(-idle)
+		// One at a time: who wants those of an account waits for nobody else's, however long the store takes.
+		for h := p.takeIdle(since); h != nil; h = p.takeIdle(since) {
+			p.closeHandle(h)
+			if ctx.Err() != nil {
+				return
+			}
 		}
 	}
 }

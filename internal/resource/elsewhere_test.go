@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,6 +68,66 @@ func TestHomesOfAStoreThatStandsStill(t *testing.T) {
 		if took := time.Since(began); took > leaveTime {
 			t.Errorf("the pool was closed in %s", took)
 		}
+	})
+}
+
+// leftLog is a log that counts homes.
+type leftLog struct {
+	ship.Log
+	homes atomic.Int64
+}
+
+func (l *leftLog) Claim(_ context.Context, id account.ID, m member.Member) (ship.Home, error) {
+	l.homes.Add(1)
+	return ship.Home{Account: id, Member: m, Epoch: 1}, nil
+}
+
+func (l *leftLog) Leave(context.Context, ship.Home) error {
+	l.homes.Add(-1)
+	return nil
+}
+
+// TestHomesAreLeft: a node that is about to stop leaves the homes that nobody uses, and the others when they are not used
+// any more.
+func TestHomesAreLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &leftLog{}
+		p := New(Options{Folder: t.TempDir(), Ship: &ship.Options{Changes: log}})
+		p.ShipAs(func() (member.Member, error) { return member.Member{}, nil })
+		for id := range account.ID(5) {
+			check(t, p.ClaimDatabases(t.Context(), id))
+		}
+		used := p.acquire(3)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			p.leaveHomes(ctx)
+		}()
+		time.Sleep(time.Second)
+		want := func(what string, homes int64) {
+			t.Helper()
+			synctest.Wait()
+			if n := log.homes.Load(); n != homes {
+				t.Errorf("%s: this node is the home of %d accounts, and not of %d", what, n, homes)
+			}
+		}
+		want("before", 5)
+		p.LeaveHomes()
+		want("at once", 1)
+		time.Sleep(homeIdle)
+		want("while one is in use", 1)
+		p.release(used)
+		want("when it was released", 1)
+		time.Sleep(drainIdle + drainSweep + time.Millisecond)
+		want("a moment later", 0)
+		check(t, p.ClaimDatabases(t.Context(), 4))
+		want("who still calls finds them", 1)
+		time.Sleep(drainIdle + drainSweep + time.Millisecond)
+		want("and a moment later", 0)
+		cancel()
+		<-ended
+		check(t, p.Close())
 	})
 }
 

@@ -66,11 +66,12 @@ type Pool struct {
 
 	shipper *ship.Shipper // nil where databases last in files
 	stop    func()        // what the shipper does
+	leaving chan struct{} // closed when the homes of databases are left
 }
 
 // New returns a pool that has nothing open yet.
 func New(o Options) *Pool {
-	p := &Pool{o: o, handles: map[account.ID]*handle{}, closing: map[account.ID]chan struct{}{}, stop: func() {}}
+	p := &Pool{o: o, handles: map[account.ID]*handle{}, closing: map[account.ID]chan struct{}{}, stop: func() {}, leaving: make(chan struct{})}
 	if o.Ship != nil {
 		p.shipper = ship.New(*o.Ship)
 		ctx, cancel := context.WithCancel(context.Background())

@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"ql/internal/account"
 	"ql/internal/engine"
@@ -159,6 +161,63 @@ func (n *node) check() {
 }
 
 const fingerprint = "SELECT count(*) AS n, sum(a) AS a, sum(length(b)) AS l, group_concat(substr(b, 1, 3), '') AS t FROM (SELECT * FROM t ORDER BY a)"
+
+// standingLog is a log that stands still when a home is claimed, until it is told to go on.
+type standingLog struct {
+	ship.Log
+	claims chan error
+	asked  atomic.Int64
+}
+
+func (l *standingLog) Claim(ctx context.Context, id account.ID, m member.Member) (ship.Home, error) {
+	l.asked.Add(1)
+	if err := <-l.claims; err != nil {
+		return ship.Home{}, err
+	}
+	return ship.Home{Account: id, Member: m, Epoch: 1}, ctx.Err()
+}
+
+// TestClaimsAreShared: those who want databases while their home is claimed are told by the same answer, and all at once.
+func TestClaimsAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &standingLog{claims: make(chan error)}
+		s := ship.New(ship.Options{Changes: log})
+		s.SetMember(func() (member.Member, error) { return member.Member{ID: 1, Incarnation: 2}, nil })
+		o := s.Of(7)
+		told := make(chan error, 10)
+		gone, hangUp := context.WithCancel(t.Context())
+		go func() { told <- o.Claim(gone) }() // who asks for all
+		synctest.Wait()
+		for range 8 {
+			go func() { told <- o.Claim(t.Context()) }()
+		}
+		left, leave := context.WithCancel(t.Context())
+		go func() { told <- o.Claim(left) }()
+		synctest.Wait()
+		hangUp() // the others still want an answer
+		leave()
+		if err := <-told; !errors.Is(err, context.Canceled) {
+			t.Errorf("who does not wait any longer is told %v", err)
+		}
+		synctest.Wait()
+		away := errors.New("the store is away")
+		log.claims <- away
+		synctest.Wait()
+		if len(told) != 9 || log.asked.Load() != 1 {
+			t.Fatalf("%d of 9 are told, after %d claims", len(told), log.asked.Load())
+		}
+		for range 9 {
+			if err := <-told; !errors.Is(err, away) {
+				t.Errorf("told: %v", err)
+			}
+		}
+		go func() { told <- o.Claim(gone) }() // also of who has hung up
+		log.claims <- nil
+		if err := errors.Join(<-told, o.Claim(t.Context())); err != nil || log.asked.Load() != 2 {
+			t.Errorf("then %v, after %d claims", err, log.asked.Load())
+		}
+	})
+}
 
 // TestNothingIsLost: whatever a node has committed another finds, also where the first was killed and its
 // folder is gone; and what it did not commit nobody does.

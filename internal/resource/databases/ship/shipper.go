@@ -82,33 +82,76 @@ type Origin struct {
 	s       *Shipper
 	account account.ID
 
-	mu   sync.Mutex
-	home *Home
-	at   map[string]int64 // the last change that a copy in use has, by database
+	mu       sync.Mutex
+	home     *Home
+	claiming *claim           // nil for none
+	at       map[string]int64 // the last change that a copy in use has, by database
 	// gathered is what the log has of a database, about, since it was last merged.
 	gathered map[string]gathered
 }
 
-// claimHome makes this process the home, unless it is that already.
+// claim is one that is under way.
+type claim struct {
+	done chan struct{} // closed when it is over
+	home Home
+	err  error
+}
+
+// claimHome makes this process the home, unless it is that already. Those who come while that is asked for wait for the
+// same answer: a store that does not give one keeps all of them waiting for as long as one, and not one after the other.
 func (o *Origin) claimHome(ctx context.Context) (Home, error) {
 	m, err := o.s.member()
 	if err != nil {
 		return Home{}, err
 	}
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	if o.home != nil && o.home.Member == m {
+		defer o.mu.Unlock()
 		return *o.home, nil
 	}
-	h, err := o.s.o.Changes.Claim(ctx, o.account, m)
-	if err != nil {
-		return Home{}, definite(err)
+	c := o.claiming
+	if c != nil {
+		o.mu.Unlock()
+		select {
+		case <-c.done:
+			return c.home, c.err
+		case <-ctx.Done():
+			return Home{}, ctx.Err()
+		}
 	}
+	c = &claim{done: make(chan struct{}), err: errors.New("the claim of a home was broken off")}
+	o.claiming = c
+	o.mu.Unlock()
+	defer o.endClaim(c)
+	// It is for all who wait: none of them can call it off. But a store is less patient where there is a deadline.
+	lasting := context.WithoutCancel(ctx)
+	if until, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		lasting, cancel = context.WithDeadline(lasting, until)
+		defer cancel()
+	}
+	h, err := o.s.o.Changes.Claim(lasting, o.account, m)
+	if c.home, c.err = h, definite(err); err == nil {
+		o.setHome(h)
+	}
+	return c.home, c.err
+}
+
+// endClaim tells those who wait what became of a claim.
+func (o *Origin) endClaim(c *claim) {
+	o.mu.Lock()
+	o.claiming = nil
+	o.mu.Unlock()
+	close(c.done)
+}
+
+func (o *Origin) setHome(h Home) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.home != nil && o.home.Epoch != h.Epoch {
 		clear(o.at) // others may have changed them meanwhile
 	}
 	o.home = &h
-	return h, nil
 }
 
 // Claim makes this process the home, unless it is that already.
@@ -120,6 +163,16 @@ func (o *Origin) Claim(ctx context.Context) error {
 // Leave ends that this process is the home.
 func (o *Origin) Leave(ctx context.Context) error {
 	o.mu.Lock()
+	for o.claiming != nil { // what it gets is left too
+		done := o.claiming.done
+		o.mu.Unlock()
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		o.mu.Lock()
+	}
 	h := o.home
 	o.home = nil
 	clear(o.at)
