@@ -74,7 +74,7 @@ func (f *faultyNodes) ask(first int, r request, fits func(answer) bool) (answer,
 			return a, nil
 		}
 		if time.Now().After(deadline) || f.t.Context().Err() != nil {
-			return a, fmt.Errorf("%s %s is not answered: %s, %v", r.method, r.path, a, err)
+			return a, fmt.Errorf("%s %s is not answered: %s, %w", r.method, r.path, a, err)
 		}
 		<-time.After(50 * time.Millisecond)
 	}
