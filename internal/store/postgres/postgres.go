@@ -156,7 +156,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(explain(err), c.close())
 	}
-	c.session.IDs = ids
+	c.session.IDs, c.session.Elsewhere = ids, relational.NewElsewhereCounts()
 	s.Store = relational.New(s, ids)
 	s.AcceptTogether()
 	if s.writer, err = newWriter(ctx, c, s, serializable); err != nil {

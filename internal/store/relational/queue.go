@@ -143,20 +143,24 @@ func (q Queue) Adopt(ctx context.Context, task *job.Task, s *job.Suspension) (l 
 
 // checkElsewhere refuses a job for another member where as many wait already as may: they are in no member's queue.
 func (t tx) checkElsewhere(task *job.Task) error {
-	if task.MostBlocked <= 0 {
+	if task.MostBlocked <= 0 || t.conn.Elsewhere.fits(task.Account, 1, task.MostBlocked) {
 		return nil
 	}
-	n, err := t.countElsewhere(task, task.Created)
-	if err == nil && n >= task.MostBlocked {
-		err = job.ErrBlockedLimit
+	n, err := t.countElsewhere(task.Account, task.Created, task.MostBlocked)
+	if err != nil {
+		return err
 	}
-	return err
+	if n >= task.MostBlocked {
+		return job.ErrBlockedLimit
+	}
+	t.conn.Elsewhere.set(task.Account, n+1)
+	return nil
 }
 
-// countElsewhere is how many jobs of a task's account wait for another member at a moment, up to what the task allows.
-func (t tx) countElsewhere(task *job.Task, at time.Time) (n int, err error) {
+// countElsewhere is how many jobs of an account wait for another member at a moment, up to a limit.
+func (t tx) countElsewhere(a account.ID, at time.Time, most int) (n int, err error) {
 	err = t.each("SELECT 1 FROM jobs WHERE program IS NOT NULL AND member IS NULL AND account = ? AND due <= ? AND state = 'accepted' LIMIT ?", func(row) { n++ },
-		int64(task.Account), at, task.MostBlocked)
+		int64(a), at, most)
 	return n, err
 }
 

@@ -176,23 +176,34 @@ func (t tx) checkElsewhereTogether(list []*acceptance) error {
 			latest = one.task.Created
 		}
 	}
-	waiting := map[account.ID]int{}
+	type want struct{ jobs, most int }
+	wanted := map[account.ID]want{}
 	for _, one := range list {
-		task := one.task
-		if !task.Elsewhere || task.MostBlocked <= 0 {
+		if task := one.task; task.Elsewhere && task.MostBlocked > 0 {
+			w, known := wanted[task.Account]
+			if !known {
+				w.most = task.MostBlocked
+			}
+			wanted[task.Account] = want{w.jobs + 1, min(w.most, task.MostBlocked)}
+		}
+	}
+	for _, one := range list {
+		w, waits := wanted[one.task.Account]
+		if !waits {
 			continue
 		}
-		n, known := waiting[task.Account]
-		if !known {
-			var err error
-			if n, err = t.countElsewhere(task, latest); err != nil {
-				return err
-			}
+		delete(wanted, one.task.Account)
+		if t.conn.Elsewhere.fits(one.task.Account, w.jobs, w.most) {
+			continue
 		}
-		if n >= task.MostBlocked {
+		n, err := t.countElsewhere(one.task.Account, latest, w.most)
+		if err != nil {
+			return err
+		}
+		if n+w.jobs > w.most {
 			return errApart
 		}
-		waiting[task.Account] = n + 1
+		t.conn.Elsewhere.set(one.task.Account, n+w.jobs)
 	}
 	return nil
 }

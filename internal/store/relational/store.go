@@ -133,6 +133,9 @@ type Session struct {
 	// does not find them itself.
 	SetsErrorCodes bool
 
+	// Elsewhere are counts of jobs for other members; nil where each is counted.
+	Elsewhere *ElsewhereCounts
+
 	// MinReader selects the change of the schema that a program must know to join; "" where all members have the
 	// same program.
 	MinReader string
