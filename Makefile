@@ -87,10 +87,11 @@ vuln: ## look for known vulnerabilities that the code can reach
 # that was compiled unwatched hides from the detector what orders two goroutines
 # (TestDetectorSeesMaps).
 # Left out are packages in which nothing runs beside anything else, and those whose
-# tests watch processes that were built without the detector.
+# tests watch processes that were built without the detector. Of the machine's tests those run
+# that share a program.
 WAZEVO := github.com/tetratelabs/wazero/internal/engine/wazevo
 UNWATCHED := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory $(WAZEVO)/ssa $(WAZEVO)/frontend $(WAZEVO)/backend/...
-RACELESS := bench/.*|e2e|editors|internal/(archtest|attacktest|crashtest|doctest)|lang/(compile|form|format|langtest.*|resolve|rows|source|syntax)
+RACELESS := bench/.*|e2e|editors|internal/(archtest|attacktest|crashtest|doctest)|lang/(compile|form|format|langtest.*|resolve|rows|source|syntax|vm)
 
 .PHONY: race
 race: ## run the tests under the race detector
@@ -98,6 +99,7 @@ race: ## run the tests under the race detector
 	packages=$$(go list ./... | grep -vxE 'ql/($(RACELESS))'); reports=$$(mktemp -d); trap 'rm -rf "$$reports"' EXIT; \
 	GORACE="log_path=$$reports/race" CGO_ENABLED=1 go test -race $(UNWATCHED:%=-gcflags=%=-race=false) -short -count=1 -timeout 20m $$packages || \
 	{ grep -hsE 'DATA RACE|by goroutine|created at|^  ql/|^      .*/(internal|lang|cmd)/' "$$reports"/race.*; exit 1; } # last, and without the frames of others
+	CGO_ENABLED=1 go test -race -short -count=1 -timeout 5m -run Concurrent ./lang/vm
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (10s)
