@@ -38,7 +38,7 @@ func twoNodes(t *testing.T, around func(http.Handler) http.Handler, routes ...Ro
 	}
 	home := nodes.Start(New(Options{Routes: routes, Nodes: nodes, Log: quiet}), nil, listen.Options{Log: quiet}, guard.New(quiet, nil), make(chan error, 1))
 	t.Cleanup(func() {
-		if _, err := home.Shutdown(context.Background(), time.Now().Add(time.Second)); err != nil {
+		if _, err := home.Shutdown(context.Background(), time.Now().Add(10*time.Second)); err != nil {
 			t.Error(err)
 		}
 		_ = nodes.Close(context.Background())
