@@ -5,7 +5,7 @@ import { bracketMatching, indentOnInput, indentUnit } from '@codemirror/language
 import { linter, lintGutter, lintKeymap, nextDiagnostic, type Diagnostic } from '@codemirror/lint';
 import { Compartment, EditorState, StateEffect, StateField } from '@codemirror/state';
 import { Decoration, drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, hoverTooltip, keymap, lineNumbers, type DecorationSet } from '@codemirror/view';
-import { post } from '../lib/api';
+import { ApiError, post } from '../lib/api';
 import { service } from '../lib/session.svelte';
 import { colours, ql } from './language';
 import { offset, placeAt, range, type Span } from './place';
@@ -96,6 +96,9 @@ function markdown(text: string): HTMLElement {
 
 const icons: Record<string, string> = { keyword: 'keyword', function: 'function', variable: 'variable', global: 'constant', field: 'property', table: 'class', column: 'property', database: 'namespace', file: 'text', program: 'interface' };
 
+/** Whether an error is one of a moment. */
+const mayPass = (e: ApiError) => e.code === 'offline' || e.status === 429 || e.status === 503;
+
 async function complete(c: CompletionContext): Promise<CompletionResult | null> {
   const word = c.matchBefore(/[?!]?[\p{L}\p{M}\p{N}_]*/u);
   const before = c.state.sliceDoc(Math.max(0, c.pos - 1), c.pos);
@@ -103,11 +106,16 @@ async function complete(c: CompletionContext): Promise<CompletionResult | null> 
   const doc = c.state.doc;
   const control = new AbortController();
   c.addEventListener('abort', () => control.abort());
-  let answer: { completions: Completion[] };
-  try {
-    answer = await post('/v1/complete', { text: doc.toString(), ...placeAt(doc, c.pos) }, { signal: control.signal });
-  } catch {
-    return null;
+  let answer: { completions: Completion[] } | undefined;
+  // A node that is busy for a moment is asked again: without, the list would stay away until the next letter.
+  for (let tries = 0; !answer; tries++) {
+    try {
+      answer = await post<{ completions: Completion[] }>('/v1/complete', { text: doc.toString(), ...placeAt(doc, c.pos) }, { signal: control.signal });
+    } catch (e) {
+      if (c.aborted || tries === 2 || !(e instanceof ApiError) || !mayPass(e)) return null;
+      await new Promise((r) => setTimeout(r, Math.min(e.retryAfter ?? 1, 2) * 500));
+      if (c.aborted) return null;
+    }
   }
   if (c.aborted || answer.completions.length === 0) return null;
   const at = range(doc, answer.completions[0]!);
