@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -159,7 +160,7 @@ func run(settings []string, clock bool) (*Server, error) {
 	if out, err := initialize.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	s := &Server{folder: folder, settings: settings, exited: make(chan struct{}), output: &bytes.Buffer{}}
+	s := &Server{folder: folder, settings: settings, output: &bytes.Buffer{}}
 	if clock {
 		s.clock = filepath.Join(folder, "clock")
 		if err := s.SetClock(0); err != nil {
@@ -179,9 +180,7 @@ func (s *Server) launch(bin string, as *syscall.SysProcAttr, settings []string) 
 		args = append(args, "-c", setting)
 	}
 	s.command = exec.CommandContext(context.Background(), filepath.Join(bin, "postgres"), args...)
-	dying := *as
-	dying.Pdeathsig = syscall.SIGQUIT // with the tests, should they be killed
-	s.command.SysProcAttr, s.command.Dir, s.command.Stderr = &dying, s.folder, s.output
+	s.command.SysProcAttr, s.command.Dir, s.command.Stderr = as, s.folder, s.output
 	if s.clock != "" {
 		environment, err := clockEnvironment(s.clock)
 		if err != nil {
@@ -189,14 +188,11 @@ func (s *Server) launch(bin string, as *syscall.SysProcAttr, settings []string) 
 		}
 		s.command.Env = environment
 	}
-	if err := s.command.Start(); err != nil {
+	exited, err := start(s.command)
+	if err != nil {
 		return err
 	}
-	command, exited := s.command, s.exited
-	go func() {
-		_ = command.Wait() // what it says is in its output
-		close(exited)
-	}()
+	s.exited = exited
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
@@ -214,6 +210,28 @@ func (s *Server) launch(bin string, as *syscall.SysProcAttr, settings []string) 
 	}
 }
 
+// start starts a process that dies with the tests, should they be killed, and returns what is closed when it has ended.
+func start(command *exec.Cmd) (exited chan struct{}, err error) {
+	dying := *command.SysProcAttr
+	dying.Pdeathsig = syscall.SIGQUIT
+	command.SysProcAttr = &dying
+	exited = make(chan struct{})
+	started := make(chan error)
+	go func() {
+		// The system takes the thread that started a process for its parent. It must not end before, and nor must those
+		// of other processes, so it is given back.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := command.Start()
+		started <- err
+		if err == nil {
+			_ = command.Wait() // what it says is in its output
+			close(exited)
+		}
+	}()
+	return exited, <-started
+}
+
 // Restart ends the server at once, with all that is under way, and starts it again: what it had committed is there still,
 // unless its settings say otherwise.
 func (s *Server) Restart() error {
@@ -229,7 +247,6 @@ func (s *Server) Restart() error {
 	if err != nil {
 		return err
 	}
-	s.exited = make(chan struct{})
 	return s.launch(bin, as, s.settings)
 }
 

@@ -8,8 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"syscall"
 	"testing"
 	"time"
 
@@ -59,22 +57,10 @@ func (s *Server) Pooler(t testing.TB, mode string) *Pooler {
 	if err := os.Chown(folder, uid, -1); err != nil {
 		t.Fatal(err)
 	}
-	command, output, exited := exec.CommandContext(context.Background(), program, settings), &bytes.Buffer{}, make(chan struct{})
-	dying := *as
-	dying.Pdeathsig = syscall.SIGQUIT // with the tests, should they be killed
-	command.SysProcAttr, command.Dir, command.Stderr = &dying, folder, output
-	started := make(chan error)
-	go func() {
-		// It dies with the thread that started it.
-		runtime.LockOSThread()
-		err := command.Start()
-		started <- err
-		if err == nil {
-			_ = command.Wait() // what it says is in its output
-			close(exited)
-		}
-	}()
-	if err := <-started; err != nil {
+	command, output := exec.CommandContext(context.Background(), program, settings), &bytes.Buffer{}
+	command.SysProcAttr, command.Dir, command.Stderr = as, folder, output
+	exited, err := start(command)
+	if err != nil {
 		t.Fatalf("%v: install the package pgbouncer", err)
 	}
 	t.Cleanup(func() {
