@@ -2,8 +2,10 @@ package relational
 
 import (
 	"context"
+	"time"
 
 	"ql/internal/account"
+	"ql/internal/fault"
 	"ql/internal/member"
 )
 
@@ -74,6 +76,14 @@ func (t Tx) RenewMember(m member.Member, seen int64) (members int64, err error) 
 	return members, err
 }
 
+// rejoinTime is when a process that was buried is a member again, more or less.
+const rejoinTime = 2 * time.Second
+
+// buried is the error of a process whose member is another one by now, or none. A caller may have asked for what it could not do.
+func buried(why error) error {
+	return fault.Retryable(fault.StorageUnavailable, rejoinTime, "this node was taken for dead, and joins the others again: nothing was done; send this again").WithCause(why)
+}
+
 // whyNoMember says why a member could not renew, or act as one.
 func (t tx) whyNoMember(m member.Member) error {
 	var incarnation int64
@@ -82,9 +92,9 @@ func (t tx) whyNoMember(m member.Member) error {
 	case err != nil:
 		return err
 	case !found:
-		return member.ErrBuried
+		return buried(member.ErrBuried)
 	case incarnation != m.Incarnation:
-		return member.ErrReplaced
+		return buried(member.ErrReplaced)
 	}
 	return member.ErrBehind
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/member"
 )
@@ -307,6 +308,9 @@ func testFencedMember(t *testing.T, a, b *process) {
 	must(t, b.Queue.Suspend(ctx, taken[lost.ID], pausedAt(1)))
 	_, err := a.Queue.Answer(ctx, lost.ID, answer(1), a.member(), a.now())
 	wantError(t, "its answer", err, member.ErrBuried)
+	if code := fault.Of(err).Code; code != fault.StorageUnavailable { // who answered is to do it again
+		t.Errorf("its answer is refused with %q", code)
+	}
 
 	// What it accepts before it knows is there for others.
 	late, held := a.submit(2)
