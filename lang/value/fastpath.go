@@ -50,9 +50,9 @@ func (v Value) CopyScalar(dst *Value) bool {
 	return true
 }
 
-// load copies v to *dst. A tag or pointer is written only where it changes: a store of a
+// CopyTo copies v to *dst. A tag or pointer is written only where it changes: a store of a
 // pointer costs more than a look.
-func (v *Value) load(dst *Value) {
+func (v *Value) CopyTo(dst *Value) {
 	if dst.p != v.p {
 		dst.p = v.p
 	}
@@ -106,7 +106,7 @@ func LoadField(dst, c, key *Value, hint *uint8, share bool) bool {
 	if share {
 		v.Share()
 	}
-	v.load(dst)
+	v.CopyTo(dst)
 	return true
 }
 
@@ -127,7 +127,7 @@ func LoadElement(dst, c, index *Value, share bool) bool {
 	if share {
 		v.Share()
 	}
-	v.load(dst)
+	v.CopyTo(dst)
 	return true
 }
 
@@ -153,7 +153,7 @@ func StoreField(c, key *Value, hint *uint8, v *Value) bool {
 	if i < 0 {
 		return false
 	}
-	v.load(&t.entries[i].val)
+	v.CopyTo(&t.entries[i].val)
 	return true
 }
 
@@ -179,7 +179,7 @@ func StoreElement(c, index, v *Value) bool {
 	if l.flags&flagShared != 0 || index.n >= uint64(len(l.vals)) {
 		return false
 	}
-	v.load(&l.vals[index.n])
+	v.CopyTo(&l.vals[index.n])
 	return true
 }
 
@@ -189,10 +189,13 @@ const expMask = 0x7ff << 52
 // IsBroken reports whether f is a number that is kept as a float and surely not whole. It reports
 // false for whole ones, even if they are too large for an integer.
 func IsBroken(f float64) bool {
-	if float64(int64(f)) != f {
-		return math.Float64bits(f)&expMask != expMask
+	// Most results are below 2^21 and have ones among their last 32 bits, which are
+	// all behind the point there. To see that takes half as long as to convert the number.
+	const at21 = (1023 + 21) << 53
+	if b := math.Float64bits(f); uint32(b) != 0 && b<<1 < at21 {
+		return true
 	}
-	return false
+	return float64(int64(f)) != f && math.Float64bits(f)&expMask != expMask
 }
 
 // setNumber makes *v the number f. It reports false for NaN and the infinities.

@@ -29,62 +29,110 @@ func holds(op bytecode.Op, c int) bool {
 	return c > 0
 }
 
-// compares tells whether a comparing jump is taken, beyond the quick cases.
-func (m *Machine) compares(x, y *value.Value, in uint64) (bool, *value.Error) {
-	c, err := value.Compare(&m.meter, *x, *y)
-	return err == nil && holds(bytecode.Op(in), c), err
+// second returns the right operand of a comparing jump.
+func (m *Machine) second(r *[window]value.Value, in uint64) value.Value {
+	switch bytecode.Op(in) {
+	case bytecode.OpJEqI, bytecode.OpJNeI, bytecode.OpJLtI, bytecode.OpJGeI, bytecode.OpJLeI, bytecode.OpJGtI:
+		return value.Int(int64(int16(in >> 16)))
+	case bytecode.OpJEqK, bytecode.OpJNeK, bytecode.OpJLtK, bytecode.OpJGeK, bytecode.OpJLeK, bytecode.OpJGtK:
+		return m.consts[uint16(in>>16)]
+	}
+	return r[opB(in)]
 }
 
-// comparesImmediate is compares with a number in the instruction.
-func (m *Machine) comparesImmediate(x *value.Value, in uint64) (bool, *value.Error) {
-	y := value.Int(int64(int16(in >> 16)))
-	return m.compares(x, &y, in)
+// jumpCompared is a comparing jump beyond the quick cases.
+func (m *Machine) jumpCompared(r *[window]value.Value, in uint64) *value.Error {
+	c, err := value.Compare(&m.meter, r[opA(in)], m.second(r, in))
+	if err == nil && holds(bytecode.Op(in), c) {
+		m.pc = int(imm(in))
+	}
+	return err
+}
+
+// jumpIfEqual is a jump that takes two values to be equal, or not to be, beyond the quick cases.
+func (m *Machine) jumpIfEqual(r *[window]value.Value, in uint64) {
+	op := bytecode.Op(in)
+	want := op == bytecode.OpJEq || op == bytecode.OpJEqI || op == bytecode.OpJEqK
+	if value.Equal(&m.meter, r[opA(in)], m.second(r, in)) == want {
+		m.pc = int(imm(in))
+	}
+}
+
+// jumpIf is a jump by the truth of what is no boolean.
+//
+//go:noinline
+func (m *Machine) jumpIf(r *[window]value.Value, in uint64) {
+	if r[opA(in)].Truthy() == (bytecode.Op(in) == bytecode.OpJTrue) {
+		m.pc = int(imm(in))
+	}
+}
+
+// equals makes a boolean of whether two values are equal.
+//
+//go:noinline
+func (m *Machine) equals(r *[window]value.Value, in uint64) {
+	r[opA(in)].SetBool(value.Equal(&m.meter, r[opB(in)], r[opC(in)]) == (bytecode.Op(in) == bytecode.OpEq))
 }
 
 // less makes a boolean of a comparison.
-func (m *Machine) less(dst, x, y *value.Value, in uint64) *value.Error {
-	c, err := value.Compare(&m.meter, *x, *y)
+func (m *Machine) less(r *[window]value.Value, in uint64) *value.Error {
+	c, err := value.Compare(&m.meter, r[opB(in)], r[opC(in)])
 	if err == nil {
-		dst.SetBool(c < 0 || c == 0 && bytecode.Op(in) == bytecode.OpLe)
+		r[opA(in)].SetBool(c < 0 || c == 0 && bytecode.Op(in) == bytecode.OpLe)
 	}
 	return err
 }
 
 // negate is -x.
-func (m *Machine) negate(dst, x *value.Value) *value.Error {
-	v, err := value.Neg(&m.meter, *x)
-	if err == nil && !v.CopyScalar(dst) {
+func (m *Machine) negate(r *[window]value.Value, in uint64) *value.Error {
+	v, err := value.Neg(&m.meter, r[opB(in)])
+	if dst := &r[opA(in)]; err == nil && !v.CopyScalar(dst) {
 		*dst = v
 	}
 	return err
 }
 
-// loopAgain reports whether a comparing loop has another round, beyond the quick
-// cases.
-func (m *Machine) loopAgain(x, y *value.Value, in uint64) (bool, *value.Error) {
-	c, err := value.Compare(&m.meter, *x, *y)
-	return c < 0 || c == 0 && bytecode.Op(in) == bytecode.OpLoopLe, err
-}
-
-// arith is arithmetic beyond the quick cases.
-func (m *Machine) arith(op bytecode.Op, dst, x, y *value.Value) *value.Error {
+// arithmetic is arithmetic beyond the quick cases, but for sums.
+func (m *Machine) arithmetic(r *[window]value.Value, in uint64) *value.Error {
+	dst, x, y := &r[opA(in)], &r[opB(in)], &r[opC(in)]
 	var v value.Value
 	var err *value.Error
-	switch op {
+	switch bytecode.Op(in) {
+	case bytecode.OpSubK:
+		y = &m.consts[in>>32]
+		fallthrough
 	case bytecode.OpSub:
 		if dst.SetDifference(x, y) {
 			return nil
 		}
 		v, err = value.Sub(&m.meter, *x, *y)
+	case bytecode.OpMulK:
+		y = &m.consts[in>>32]
+		if opC(in) == bytecode.ConstantFirst {
+			x, y = y, x
+		}
+		fallthrough
 	case bytecode.OpMul:
 		if dst.SetProduct(x, y) {
 			return nil
 		}
 		v, err = value.Mul(&m.meter, *x, *y)
+	case bytecode.OpDivK:
+		y = &m.consts[in>>32]
+		fallthrough
 	case bytecode.OpDiv:
+		if dst.SetQuotient(x, y) {
+			return nil
+		}
 		v, err = value.Div(&m.meter, *x, *y)
+	case bytecode.OpIDivK:
+		y = &m.consts[in>>32]
+		fallthrough
 	case bytecode.OpIDiv:
 		v, err = value.IntDiv(&m.meter, *x, *y)
+	case bytecode.OpModK:
+		y = &m.consts[in>>32]
+		fallthrough
 	default:
 		v, err = value.Mod(&m.meter, *x, *y)
 	}
@@ -94,48 +142,44 @@ func (m *Machine) arith(op bytecode.Op, dst, x, y *value.Value) *value.Error {
 	return err
 }
 
-// equalsImmediate compares with a small number what is no integer: of those, only a
-// decimal may be equal to one.
-func (m *Machine) equalsImmediate(x *value.Value, in uint64) bool {
-	return x.IsDecimal() && value.Equal(&m.meter, *x, value.Int(int64(int16(in>>16))))
-}
-
-// addImmediate adds a small number, or takes it away: then n is negated.
-func (m *Machine) addImmediate(dst *value.Value, x value.Value, n int64, c uint8) *value.Error {
-	var v value.Value
-	var err *value.Error
-	switch c {
-	case 1:
-		v, err = value.Sub(&m.meter, x, value.Int(-n))
-	case bytecode.ConstantFirst:
-		v, err = value.Add(&m.meter, value.Int(n), x)
-	default:
-		v, err = value.Add(&m.meter, x, value.Int(n))
+// addSlowly is a sum beyond the quick cases.
+func (m *Machine) addSlowly(r *[window]value.Value, in uint64) *value.Error {
+	dst, x := &r[opA(in)], &r[opB(in)]
+	switch bytecode.Op(in) {
+	case bytecode.OpAddI:
+		n := int64(imm(in))
+		if opC(in) == 1 {
+			v, err := value.Sub(&m.meter, *x, value.Int(-n))
+			if err == nil {
+				*dst = v
+			}
+			return err
+		}
+		y := value.Int(n)
+		if opC(in) == bytecode.ConstantFirst {
+			return m.add(dst, &y, x, false)
+		}
+		return m.add(dst, x, &y, false)
+	case bytecode.OpAddK:
+		y := &m.consts[in>>32]
+		if opC(in) == bytecode.ConstantFirst {
+			return m.add(dst, y, x, false)
+		}
+		return m.add(dst, x, y, opC(in) == 1)
 	}
-	if err == nil {
-		*dst = v
-	}
-	return err
-}
-
-// addConstant adds a constant.
-func (m *Machine) addConstant(dst, x, k *value.Value, c uint8) *value.Error {
-	if c == bytecode.ConstantFirst {
-		return m.add(dst, k, x, false)
-	}
-	return m.add(dst, x, k, c == 1)
-}
-
-// mulConstant multiplies by a constant.
-func (m *Machine) mulConstant(dst, x, k *value.Value, c uint8) *value.Error {
-	if c == bytecode.ConstantFirst {
-		x, k = k, x
-	}
-	return m.arith(bytecode.OpMul, dst, x, k)
+	return m.add(dst, x, &r[opC(in)], in>>32 == 1)
 }
 
 // get is an access beyond the quick cases.
-func (m *Machine) get(dst, c *value.Value, key value.Value, share bool) *value.Error {
+func (m *Machine) get(r *[window]value.Value, in uint64) *value.Error {
+	dst, c, key, share := &r[opA(in)], &r[opB(in)], &r[opC(in)], in>>32 == 0
+	if value.LoadElement(dst, c, key, share) {
+		return nil
+	}
+	return m.index(dst, c, *key, share)
+}
+
+func (m *Machine) index(dst, c *value.Value, key value.Value, share bool) *value.Error {
 	v, err := value.Index(&m.meter, *c, key)
 	if err != nil {
 		return err
@@ -147,18 +191,74 @@ func (m *Machine) get(dst, c *value.Value, key value.Value, share bool) *value.E
 	return nil
 }
 
-func (m *Machine) set(c *value.Value, key, v value.Value, share bool) *value.Error {
+// getConstant is OpGetK.
+func (m *Machine) getConstant(r *[window]value.Value, in uint64) *value.Error {
+	dst, c, key, share := &r[opA(in)], &r[opB(in)], &m.consts[in>>32], opC(in) == 0
+	if value.LoadField(dst, c, key, &m.hints[in>>32], share) {
+		return nil
+	}
+	return m.index(dst, c, *key, share)
+}
+
+// getNumber is OpGetN.
+func (m *Machine) getNumber(r *[window]value.Value, in uint64) *value.Error {
+	dst, c, key, share := &r[opA(in)], &r[opB(in)], value.Int(int64(imm(in))), opC(in) == 0
+	if value.LoadElement(dst, c, &key, share) {
+		return nil
+	}
+	return m.index(dst, c, key, share)
+}
+
+// getField is opGetField; next is the second of its instructions.
+func (m *Machine) getField(r *[window]value.Value, in, next uint64) *value.Error {
+	if value.LoadElementField(&r[opA(next)], &r[opB(in)], &r[opC(in)], &m.consts[next>>32], &m.hints[next>>32], opC(next) == 0) {
+		m.pc++
+		return nil
+	}
+	return m.get(r, in)
+}
+
+// set is a write beyond the quick cases.
+func (m *Machine) set(r *[window]value.Value, in uint64) *value.Error {
+	c, key, v := &r[opA(in)], &r[opB(in)], &r[opC(in)]
+	if value.StoreElement(c, key, v) {
+		return nil
+	}
+	return m.setIndex(c, *key, *v, in>>32 == 1)
+}
+
+func (m *Machine) setIndex(c *value.Value, key, v value.Value, share bool) *value.Error {
 	if share {
 		v.Share()
 	}
 	return value.SetIndex(&m.meter, c, key, v)
 }
 
-func (m *Machine) append(c *value.Value, v value.Value, share bool) *value.Error {
-	if share {
+// setConstant is OpSetK.
+func (m *Machine) setConstant(r *[window]value.Value, in uint64) *value.Error {
+	c, key, v := &r[opA(in)], &m.consts[in>>32], &r[opB(in)]
+	if value.StoreField(c, key, &m.hints[in>>32], v) {
+		return nil
+	}
+	return m.setIndex(c, *key, *v, opC(in) == 1)
+}
+
+// setField is opSetField; next and set are the other two of its instructions.
+func (m *Machine) setField(r *[window]value.Value, in, next, set uint64) {
+	key := next >> 32
+	if value.StoreElementField(&r[opA(set)], &r[opB(in)], &m.consts[key], &m.hints[key], &r[uint8(imm(set))]) {
+		m.pc += 2
+		return
+	}
+	r[opA(in)] = r[opB(in)]
+}
+
+func (m *Machine) append(r *[window]value.Value, in uint64) *value.Error {
+	v := r[opB(in)]
+	if opC(in) == 1 {
 		v.Share()
 	}
-	return value.AppendTo(&m.meter, c, v)
+	return value.AppendTo(&m.meter, &r[opA(in)], v)
 }
 
 // valueOperand returns the value that a path is set to.
@@ -170,16 +270,66 @@ func valueOperand(r *[window]value.Value, in uint64) value.Value {
 	return v
 }
 
+// loop goes back to the start of a loop's body, for which its fuel has been taken, where there is more to do.
+func (m *Machine) loop(at *place, in uint64) {
+	if m.meter.Fuel < 0 {
+		m.meter.Refill()
+	}
+	m.pc = int(imm(in))
+	if !m.fast && m.steps >= m.traceFirst {
+		m.quicken()
+		m.enter(at)
+	}
+}
+
+// loopBack is loop of an instruction whose fuel has not been taken.
+func (m *Machine) loopBack(at *place, in uint64) {
+	m.meter.Fuel -= int64(m.pc) - int64(imm(in))
+	m.loop(at, in)
+}
+
+// loopCompared is a comparing loop, beyond the quick cases.
+func (m *Machine) loopCompared(at *place, r *[window]value.Value, in uint64) *value.Error {
+	c, err := value.Compare(&m.meter, r[opA(in)], r[opB(in)])
+	if err == nil && (c < 0 || c == 0 && bytecode.Op(in) == bytecode.OpLoopLe) {
+		m.loopBack(at, in)
+	}
+	return err
+}
+
+// loopBroken is the next round of a counting loop over broken numbers.
+func (m *Machine) loopBroken(at *place, r *[window]value.Value, in uint64) {
+	forNext(r, opA(in), opB(in))
+	m.loopBack(at, in)
+}
+
+// loopThrough is the next round of a loop through a list or a map, if there is one.
+func (m *Machine) loopThrough(at *place, r *[window]value.Value, in uint64) {
+	if m.iterNext(r, in) {
+		m.loopBack(at, in)
+	}
+}
+
 // quicken continues in the fast code of the current function, where the loop
-// whose body starts at pc of the traced code has its place there.
-func (m *Machine) quicken(pc int) int {
-	i, ok := slices.BinarySearch(m.fn.Traced.Loops, int32(pc))
+// whose body starts at m.pc of the traced code has its place there.
+func (m *Machine) quicken() {
+	i, ok := slices.BinarySearch(m.fn.Traced.Loops, int32(m.pc))
 	if !ok {
-		return pc
+		return
 	}
 	m.fast = true
 	m.trace.endBefore(len(m.frames))
-	return int(m.fn.Fast.Loops[i])
+	m.pc = int(m.fn.Fast.Loops[i])
+}
+
+// step says that a statement begins.
+func (m *Machine) step(n int32) {
+	if m.steps < m.traceFirst {
+		m.trace.begin(m, n)
+	} else {
+		m.trace.endBefore(len(m.frames))
+	}
+	m.steps++
 }
 
 // add is + beyond the quick cases. Where the target is the variable that
@@ -338,12 +488,34 @@ func (m *Machine) iterNext(r *[window]value.Value, in uint64) bool {
 	return false
 }
 
-// checkCall ends the run when calls are nested too deeply or fuel is out.
-func (m *Machine) checkCall() {
+// callInNewRoom is a call, whose fuel has been taken, that may need more of it, of callers or of registers.
+func (m *Machine) callInNewRoom(at *place, in uint64) {
 	if len(m.frames) >= m.limits.CallDepth {
 		panic(&value.LimitError{Name: "call_depth", Max: int64(m.limits.CallDepth)})
 	}
+	if m.meter.Fuel < 0 {
+		m.meter.Refill()
+	}
+	m.frames = append(m.frames, frame{m.fn, int32(m.pc), int32(m.base), m.fast})
+	m.base += int(opA(in))
+	if m.base+window > len(m.stack) {
+		m.growStack(m.base + window)
+	}
+	m.fn = &m.link.funcs[in>>32]
+	m.fast = m.fast || m.steps >= m.traceFirst
+	m.pc = 0
+	m.enter(at)
+}
+
+// returnRefilled is a return that has used the last fuel at hand.
+func (m *Machine) returnRefilled(at *place, r *[window]value.Value, in uint64) {
 	m.meter.Refill()
+	r[0] = r[opA(in)]
+	n := len(m.frames) - 1
+	f := &m.frames[n]
+	m.pc, m.fn, m.base, m.fast = int(f.pc), f.fn, int(f.base), f.fast
+	m.frames = m.frames[:n]
+	m.enter(at)
 }
 
 // growStack makes room for n registers, and half as many again. What lies
@@ -358,13 +530,14 @@ func (m *Machine) growStack(n int) {
 	m.stack = s
 }
 
-func (m *Machine) builtin(dst *value.Value, i int32, args []value.Value) *value.Error {
+func (m *Machine) builtin(r *[window]value.Value, in uint64) *value.Error {
+	a := int(opA(in))
 	m.meter.Begin()
 	m.meter.Work(4)
-	v, err := m.link.builtins[i](&m.call, args)
+	v, err := m.link.builtins[in>>32](&m.call, r[a:a+int(opB(in))])
 	m.meter.End()
 	if err == nil {
-		*dst = v
+		v.CopyTo(&r[a])
 		return nil
 	}
 	var e *value.Error
@@ -473,9 +646,10 @@ func afterJSON() *value.Error {
 	return value.Errorf(emitConflict, "EMIT JSON has written the whole output: nothing can be emitted after it")
 }
 
-// text puts a template together; its insertions are at the start of args.
-func (m *Machine) text(dst *value.Value, t *bytecode.Template, args []value.Value) *value.Error {
-	args = args[:len(t.Texts)-1]
+// text puts a template together; its insertions are in the registers from the second operand on.
+func (m *Machine) text(r *[window]value.Value, in uint64) *value.Error {
+	dst, t := &r[opA(in)], &m.prog.Templates[in>>32]
+	args := r[opB(in):][:len(t.Texts)-1]
 	if t.Mode != bytecode.PlainTemplate {
 		v, err := m.quotedText(t, args)
 		if err == nil {

@@ -55,7 +55,7 @@ func (m *Machine) execRare(r *[window]value.Value, in uint64) *value.Error {
 	case bytecode.OpNewMap:
 		r[a] = value.NewMap(&m.meter, int(imm(in))).Value()
 	case bytecode.OpPut:
-		return m.set(&r[a], m.consts[imm(in)], r[b], c == 1)
+		return m.setIndex(&r[a], m.consts[imm(in)], r[b], c == 1)
 	case bytecode.OpEffect:
 		return m.requestEffect(imm(in), a)
 	case bytecode.OpHalt:
