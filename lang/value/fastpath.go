@@ -1,6 +1,10 @@
 package value
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+	"unsafe"
+)
 
 // The functions here are small enough to be compiled into the machine's loop.
 // Each does the common case or reports false, and the machine then takes the
@@ -66,14 +70,32 @@ func (v *Value) CopyTo(dst *Value) {
 // hint says first: most maps that one place of a program meets have the same keys
 // in the same order, which are often the very constants of the program.
 func (t *Map) place(key *Value, hint *uint8) int {
-	if i := int(*hint); i < len(t.entries) {
-		if e := &t.entries[i]; e.keyP == key.p && uint64(e.keyLen) == key.n {
-			return i
-		}
+	if i := int(*hint); i < len(t.entries) && t.entries[i].is(key) {
+		return i
 	}
 	return t.placeByText(key, hint)
 }
 
+// is reports whether the key of an entry is the very text that key is, or a text of at most
+// eight bytes that is the same.
+func (e *entry) is(key *Value) bool {
+	if uint64(e.keyLen) != key.n {
+		return false
+	}
+	if e.keyP == key.p {
+		return true
+	}
+	return key.n-1 < 8 && (firstWord(e.keyP)^firstWord(key.p))<<(64-8*key.n) == 0
+}
+
+// firstWord returns the first eight bytes of the content of a block, the first of them as the lowest. Each block
+// has room for as many, of which those behind what is used may be anything.
+func firstWord(p unsafe.Pointer) uint64 {
+	return binary.LittleEndian.Uint64((*block)(p).content(8))
+}
+
+// placeByText is place for what is not where the hint says, or of more than eight bytes.
+//
 //go:noinline
 func (t *Map) placeByText(key *Value, hint *uint8) int {
 	s := key.Str()
@@ -133,10 +155,30 @@ func LoadElement(dst, c, index *Value, share bool) bool {
 
 // LoadElementField is LoadElement and LoadField of what that gives.
 func LoadElementField(dst, c, index, key *Value, hint *uint8, share bool) bool {
-	if index.p != tagInt() || !c.IsList() || index.n >= uint64(len(c.List().vals)) {
+	if index.p != tagInt() || !c.IsList() {
 		return false
 	}
-	return LoadField(dst, &c.List().vals[index.n], key, hint, share)
+	l := c.List()
+	if index.n >= uint64(len(l.vals)) {
+		return false
+	}
+	record := &l.vals[index.n]
+	if !record.IsMap() || key.n >= longKey {
+		return false
+	}
+	t := record.Map()
+	i := int(*hint)
+	if i >= len(t.entries) || !t.entries[i].is(key) {
+		if i = t.placeByText(key, hint); i < 0 {
+			return false
+		}
+	}
+	v := &t.entries[i].val
+	if share {
+		v.Share()
+	}
+	v.CopyTo(dst)
+	return true
 }
 
 // StoreField sets the entry of a key that is a short text, which the map must have, to a
@@ -166,7 +208,22 @@ func StoreElementField(c, index, key *Value, hint *uint8, v *Value) bool {
 	if l.flags&flagShared != 0 || index.n >= uint64(len(l.vals)) {
 		return false
 	}
-	return StoreField(&l.vals[index.n], key, hint, v)
+	record := &l.vals[index.n]
+	if !record.IsMap() || key.n >= longKey || v.IsContainer() {
+		return false
+	}
+	t := record.Map()
+	if t.flags&flagShared != 0 {
+		return false
+	}
+	i := int(*hint)
+	if i >= len(t.entries) || !t.entries[i].is(key) {
+		if i = t.placeByText(key, hint); i < 0 {
+			return false
+		}
+	}
+	v.CopyTo(&t.entries[i].val)
+	return true
 }
 
 // StoreElement puts a value that is no container into place i of an unshared list. It reports false
@@ -238,7 +295,16 @@ func (v *Value) SetQuotient(x, y *Value) bool {
 	if x.p == tagInt() && y.p == tagInt() && !(x.exact() && y.exact()) {
 		return false
 	}
-	return v.setNumber(x.Float() / y.Float())
+	f := x.Float() / y.Float()
+	if i := int64(f); float64(i) == f && i < MaxExact && i > -MaxExact {
+		v.SetInt(i)
+		return true
+	}
+	if math.Float64bits(f)&expMask == expMask {
+		return false
+	}
+	v.SetFloat(f)
+	return true
 }
 
 // exact reports whether an integer is below 2^53 without its sign.

@@ -15,20 +15,54 @@ const (
 	opGetField = bytecode.OpsEnd + iota
 	// OpMove R(t) = R(i), OpLoadK R(t+1) = K and OpSetPath R(A)[R(t)][R(t+1)] = R(v)
 	opSetField
+	// OpMul R(t) = R(B) * R(C) and OpAdd R(A) = R(z) + R(t), or R(t) + R(z)
+	opMulAdd
+	// OpMul R(t) = R(B) * R(C) and OpSub R(A) = R(z) - R(t), or R(t) - R(z)
+	opMulSub
+	// OpMul R(t) = R(B) * R(C), OpMul R(u) = R(y) * R(z) and OpAdd or OpSub R(A) = R(t) ± R(u)
+	opMulMul
 )
 
 // fused returns the words of a code with the machine's own operations in them.
-func fused(code []bytecode.Instr) []uint64 {
+func fused(c *bytecode.Code) []uint64 {
+	code := c.Instrs
 	w := words(code)
+	own := func(i int, op bytecode.Op) { w[i] = w[i]&^0xff | uint64(op) }
 	for i := range code {
 		switch {
 		case isGetField(code[i:]):
-			w[i] = w[i]&^0xff | uint64(opGetField)
+			own(i, opGetField)
 		case isSetField(code[i:]):
-			w[i] = w[i]&^0xff | uint64(opSetField)
+			own(i, opSetField)
+		case isMulMul(code[i:]) && garbage(c, i+3, code[i+2].A, code[i].A) && garbage(c, i+3, code[i+2].A, code[i+1].A):
+			own(i, opMulMul)
+		case isMulThen(code[i:], bytecode.OpAdd) && garbage(c, i+2, code[i+1].A, code[i].A):
+			own(i, opMulAdd)
+		case isMulThen(code[i:], bytecode.OpSub) && garbage(c, i+2, code[i+1].A, code[i].A):
+			own(i, opMulSub)
 		}
 	}
 	return w
+}
+
+// garbage reports whether what was in the register t is lost at instruction pc: the register is not in use there, or is the
+// register a, which was just written.
+func garbage(c *bytecode.Code, pc int, a, t uint8) bool {
+	return a == t || pc < len(c.Height) && c.Height[pc] <= t
+}
+
+// isMulThen reports whether a product is the one operand of a sum or a difference, and not the other.
+func isMulThen(code []bytecode.Instr, op bytecode.Op) bool {
+	return len(code) > 1 && code[0].Op == bytecode.OpMul && code[1].Op == op &&
+		(code[1].B == code[0].A) != (code[1].C == code[0].A)
+}
+
+// isMulMul reports whether the operands of a sum or a difference are two products.
+func isMulMul(code []bytecode.Instr) bool {
+	return len(code) > 2 && code[0].Op == bytecode.OpMul && code[1].Op == bytecode.OpMul &&
+		(code[2].Op == bytecode.OpAdd || code[2].Op == bytecode.OpSub) &&
+		code[2].B == code[0].A && code[2].C == code[1].A && code[0].A != code[1].A &&
+		code[1].B != code[0].A && code[1].C != code[0].A
 }
 
 func isGetField(code []bytecode.Instr) bool {

@@ -57,6 +57,38 @@ var paths = []string{
 	  END
 	END
 	EMIT TO_JSON(?l)`,
+	`SET ?numbers AS [0, -3, 4_000_000_000, 0.5, 0.1, -7.3, 3e200, 1e16, "t", DECIMAL("1.5")]
+	FOR ?x IN ?numbers DO
+	  FOR ?y IN ?numbers DO
+	    FOR ?z IN ?numbers DO
+	      SET ?all AS ""
+	      FOR ?way FROM 1 TO 9 DO
+	        SET ?d AS ?z
+	        TRY
+	          IF ?way = 1 THEN SET ?d AS ?z + ?x * ?y END
+	          IF ?way = 2 THEN SET ?d AS ?x * ?y + ?z END
+	          IF ?way = 3 THEN SET ?d AS ?z - ?x * ?y END
+	          IF ?way = 4 THEN SET ?d AS ?x * ?y - ?z END
+	          IF ?way = 5 THEN SET ?d AS ?x * ?y + ?z * ?x END
+	          IF ?way = 6 THEN SET ?d AS ?x * ?y - ?z * ?x END
+	          IF ?way = 7 THEN SET ?d AS ?d * ?y + ?d END
+	          IF ?way = 8 THEN SET ?d AS ?d * ?d - ?d * ?x END
+	          IF ?way = 9 THEN
+	            SET ?p AS ?x * ?y
+	            SET ?d AS ?z - ?p
+	            SET ?q AS ?x * ?z
+	            SET ?d AS ?p + ?q
+	            SET ?all AS "{?all} {?p} {?q}"
+	          END
+	        CATCH ?e
+	          SET ?d AS "{?e.line}:{?e.column} {?e.message}"
+	        END
+	        SET ?all AS "{?all} {?d}"
+	      END
+	      EMIT LINE ?all
+	    END
+	  END
+	END`,
 }
 
 // TestFusedOperations checks that the machine's own operations do what the instructions do that they stand for, to

@@ -92,6 +92,11 @@ func (m *Machine) negate(r *[window]value.Value, in uint64) *value.Error {
 	return err
 }
 
+// move is OpMove.
+//
+//go:noinline
+func (m *Machine) move(r *[window]value.Value, in uint64) { r[opA(in)] = r[opB(in)] }
+
 // arithmetic is arithmetic beyond the quick cases, but for sums.
 func (m *Machine) arithmetic(r *[window]value.Value, in uint64) *value.Error {
 	dst, x, y := &r[opA(in)], &r[opB(in)], &r[opC(in)]
@@ -142,6 +147,11 @@ func (m *Machine) arithmetic(r *[window]value.Value, in uint64) *value.Error {
 	return err
 }
 
+// multiply is the product that an operation of the machine's own begins with.
+func (m *Machine) multiply(at *place) *value.Error {
+	return m.arithmetic(at.r, at.words[m.pc-1]&^0xff|uint64(bytecode.OpMul))
+}
+
 // addSlowly is a sum beyond the quick cases.
 func (m *Machine) addSlowly(r *[window]value.Value, in uint64) *value.Error {
 	dst, x := &r[opA(in)], &r[opB(in)]
@@ -173,9 +183,6 @@ func (m *Machine) addSlowly(r *[window]value.Value, in uint64) *value.Error {
 // get is an access beyond the quick cases.
 func (m *Machine) get(r *[window]value.Value, in uint64) *value.Error {
 	dst, c, key, share := &r[opA(in)], &r[opB(in)], &r[opC(in)], in>>32 == 0
-	if value.LoadElement(dst, c, key, share) {
-		return nil
-	}
 	return m.index(dst, c, *key, share)
 }
 
@@ -191,13 +198,8 @@ func (m *Machine) index(dst, c *value.Value, key value.Value, share bool) *value
 	return nil
 }
 
-// getConstant is OpGetK.
 func (m *Machine) getConstant(r *[window]value.Value, in uint64) *value.Error {
-	dst, c, key, share := &r[opA(in)], &r[opB(in)], &m.consts[in>>32], opC(in) == 0
-	if value.LoadField(dst, c, key, &m.hints[in>>32], share) {
-		return nil
-	}
-	return m.index(dst, c, *key, share)
+	return m.index(&r[opA(in)], &r[opB(in)], m.consts[in>>32], opC(in) == 0)
 }
 
 // getNumber is OpGetN.
@@ -207,15 +209,6 @@ func (m *Machine) getNumber(r *[window]value.Value, in uint64) *value.Error {
 		return nil
 	}
 	return m.index(dst, c, key, share)
-}
-
-// getField is opGetField; next is the second of its instructions.
-func (m *Machine) getField(r *[window]value.Value, in, next uint64) *value.Error {
-	if value.LoadElementField(&r[opA(next)], &r[opB(in)], &r[opC(in)], &m.consts[next>>32], &m.hints[next>>32], opC(next) == 0) {
-		m.pc++
-		return nil
-	}
-	return m.get(r, in)
 }
 
 // set is a write beyond the quick cases.
@@ -234,23 +227,8 @@ func (m *Machine) setIndex(c *value.Value, key, v value.Value, share bool) *valu
 	return value.SetIndex(&m.meter, c, key, v)
 }
 
-// setConstant is OpSetK.
 func (m *Machine) setConstant(r *[window]value.Value, in uint64) *value.Error {
-	c, key, v := &r[opA(in)], &m.consts[in>>32], &r[opB(in)]
-	if value.StoreField(c, key, &m.hints[in>>32], v) {
-		return nil
-	}
-	return m.setIndex(c, *key, *v, opC(in) == 1)
-}
-
-// setField is opSetField; next and set are the other two of its instructions.
-func (m *Machine) setField(r *[window]value.Value, in, next, set uint64) {
-	key := next >> 32
-	if value.StoreElementField(&r[opA(set)], &r[opB(in)], &m.consts[key], &m.hints[key], &r[uint8(imm(set))]) {
-		m.pc += 2
-		return
-	}
-	r[opA(in)] = r[opB(in)]
+	return m.setIndex(&r[opA(in)], m.consts[in>>32], r[opB(in)], opC(in) == 1)
 }
 
 func (m *Machine) append(r *[window]value.Value, in uint64) *value.Error {

@@ -108,16 +108,84 @@ func (m *Machine) run() {
 				}
 				m.pc = pc
 				err = m.arithmetic(r, in)
+			case opMulAdd:
+				x, y, next := &r[uint8(in>>16)], &r[uint8(in>>24)], instrs[pc]
+				// The operand that is not the product.
+				z := &r[uint8(next>>16)^uint8(next>>24)^uint8(in>>8)]
+				if x.IsFloat() && y.IsFloat() && z.IsFloat() {
+					// The conversion keeps machines from rounding once for both.
+					if f := float64(x.Float64()*y.Float64()) + z.Float64(); value.IsBroken(f) {
+						r[uint8(next>>8)].SetFloat(f)
+						pc++
+						continue
+					}
+				} else if x.IsInt() && y.IsInt() {
+					a, b := x.Int64(), y.Int64()
+					if int64(int32(a)) == a && int64(int32(b)) == b {
+						r[uint8(in>>8)].SetInt(a * b)
+						continue
+					}
+				}
+				m.pc = pc
+				err = m.multiply(&at)
+			case opMulSub:
+				x, y, next := &r[uint8(in>>16)], &r[uint8(in>>24)], instrs[pc]
+				z := &r[uint8(next>>16)^uint8(next>>24)^uint8(in>>8)]
+				if x.IsFloat() && y.IsFloat() && z.IsFloat() {
+					f := float64(x.Float64()*y.Float64()) - z.Float64()
+					if uint8(next>>24) == uint8(in>>8) {
+						f = -f
+					}
+					if value.IsBroken(f) {
+						r[uint8(next>>8)].SetFloat(f)
+						pc++
+						continue
+					}
+				} else if x.IsInt() && y.IsInt() {
+					a, b := x.Int64(), y.Int64()
+					if int64(int32(a)) == a && int64(int32(b)) == b {
+						r[uint8(in>>8)].SetInt(a * b)
+						continue
+					}
+				}
+				m.pc = pc
+				err = m.multiply(&at)
+			case opMulMul:
+				x, y := &r[uint8(in>>16)], &r[uint8(in>>24)]
+				if x.IsFloat() && y.IsFloat() {
+					f, next, then := float64(x.Float64()*y.Float64()), instrs[pc], instrs[pc+1]
+					if x, y := &r[uint8(next>>16)], &r[uint8(next>>24)]; x.IsFloat() && y.IsFloat() {
+						second := float64(x.Float64() * y.Float64())
+						if bytecode.Op(then) == bytecode.OpSub {
+							second = -second
+						}
+						if f += second; value.IsBroken(f) {
+							r[uint8(then>>8)].SetFloat(f)
+							pc += 2
+							continue
+						}
+					}
+				} else if x.IsInt() && y.IsInt() {
+					a, b := x.Int64(), y.Int64()
+					if int64(int32(a)) == a && int64(int32(b)) == b {
+						r[uint8(in>>8)].SetInt(a * b)
+						continue
+					}
+				}
+				m.pc = pc
+				err = m.multiply(&at)
 			case bytecode.OpDiv:
 				x, y := &r[uint8(in>>16)], &r[uint8(in>>24)]
-				if x.IsFloat() && y.IsNumber() || x.IsNumber() && y.IsFloat() {
-					if f := x.Float() / y.Float(); value.IsBroken(f) {
+				if x.IsFloat() && y.IsFloat() {
+					if f := x.Float64() / y.Float64(); value.IsBroken(f) {
 						r[uint8(in>>8)].SetFloat(f)
 						continue
 					}
 				}
 				m.pc = pc
-				err = m.arithmetic(r, in)
+				if !r[uint8(in>>8)].SetQuotient(x, y) {
+					err = m.arithmetic(at.r, at.words[m.pc-1])
+				}
 			case bytecode.OpIDiv, bytecode.OpMod:
 				m.pc = pc
 				err = m.arithmetic(r, in)
@@ -182,7 +250,9 @@ func (m *Machine) run() {
 					}
 				}
 				m.pc = pc
-				err = m.arithmetic(r, in)
+				if !r[uint8(in>>8)].SetQuotient(x, y) {
+					err = m.arithmetic(at.r, at.words[m.pc-1])
+				}
 			case bytecode.OpNeg:
 				x := &r[uint8(in>>16)]
 				if x.IsFloat() {
@@ -431,13 +501,21 @@ func (m *Machine) run() {
 					continue
 				}
 				m.pc = pc
-				err = m.get(r, in)
+				if !value.LoadElement(&r[uint8(in>>8)], c, k, in>>32 == 0) {
+					err = m.get(at.r, at.words[m.pc-1])
+				}
 			case opGetField:
-				m.pc = pc
-				err = m.getField(r, in, instrs[pc])
+				next := instrs[pc]
+				m.pc = pc + 1
+				if !value.LoadElementField(&r[uint8(next>>8)], &r[uint8(in>>16)], &r[uint8(in>>24)], &m.consts[next>>32], &m.hints[next>>32], uint8(next>>24) == 0) {
+					m.pc--
+					err = m.get(at.r, at.words[m.pc-1])
+				}
 			case bytecode.OpGetK:
 				m.pc = pc
-				err = m.getConstant(r, in)
+				if !value.LoadField(&r[uint8(in>>8)], &r[uint8(in>>16)], &m.consts[in>>32], &m.hints[in>>32], uint8(in>>24) == 0) {
+					err = m.getConstant(at.r, at.words[m.pc-1])
+				}
 			case bytecode.OpGetN:
 				m.pc = pc
 				err = m.getNumber(r, in)
@@ -449,11 +527,17 @@ func (m *Machine) run() {
 				m.pc = pc
 				err = m.set(r, in)
 			case opSetField:
-				m.pc = pc
-				m.setField(r, in, instrs[pc], instrs[pc+1])
+				key, set := instrs[pc]>>32, instrs[pc+1]
+				m.pc = pc + 2
+				if !value.StoreElementField(&r[uint8(set>>8)], &r[uint8(in>>16)], &m.consts[key], &m.hints[key], &r[uint8(set>>32)]) {
+					m.pc -= 2
+					m.move(at.r, at.words[m.pc-1])
+				}
 			case bytecode.OpSetK:
 				m.pc = pc
-				err = m.setConstant(r, in)
+				if !value.StoreField(&r[uint8(in>>8)], &m.consts[in>>32], &m.hints[in>>32], &r[uint8(in>>16)]) {
+					err = m.setConstant(at.r, at.words[m.pc-1])
+				}
 			case bytecode.OpAppend, bytecode.OpPush:
 				c, v := &r[uint8(in>>8)], &r[uint8(in>>16)]
 				if c.IsList() && c.List().PushPacked(*v) {
