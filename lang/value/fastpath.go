@@ -91,7 +91,7 @@ func (e *entry) is(key *Value) bool {
 // firstWord returns the first eight bytes of the content of a block, the first of them as the lowest. Each block
 // has room for as many, of which those behind what is used may be anything.
 func firstWord(p unsafe.Pointer) uint64 {
-	return binary.LittleEndian.Uint64((*block)(p).content(8))
+	return binary.LittleEndian.Uint64((*[8]byte)(unsafe.Add(p, blockSize))[:])
 }
 
 // placeByText is place for what is not where the hint says, or of more than eight bytes.

@@ -6,7 +6,7 @@ import "ql/lang/bytecode"
 // instructions that follow each other, does the common case of all of them at once
 // and goes on after the last; in any other case it does what the first does, and
 // the others come in their turn, for their words stay as they are. So programs, and
-// states that are stored, know nothing of them.
+// states that are stored, know nothing of them. Fuel is the same to the unit.
 //
 // What the first instructions would have put into temporary registers is not put
 // there: it is garbage after the last.
@@ -21,10 +21,12 @@ const (
 	opMulSub
 	// OpMul R(t) = R(B) * R(C), OpMul R(u) = R(y) * R(z) and OpAdd or OpSub R(A) = R(t) ± R(u)
 	opMulMul
+	// OpBuiltin R(A) = SQRT(R(A))
+	opSqrt
 )
 
 // fused returns the words of a code with the machine's own operations in them.
-func fused(c *bytecode.Code) []uint64 {
+func fused(p *bytecode.Program, c *bytecode.Code) []uint64 {
 	code := c.Instrs
 	w := words(code)
 	own := func(i int, op bytecode.Op) { w[i] = w[i]&^0xff | uint64(op) }
@@ -40,6 +42,8 @@ func fused(c *bytecode.Code) []uint64 {
 			own(i, opMulAdd)
 		case isMulThen(code[i:], bytecode.OpSub) && garbage(c, i+2, code[i+1].A, code[i].A):
 			own(i, opMulSub)
+		case code[i].Op == bytecode.OpBuiltin && code[i].B == 1 && p.Builtins[code[i].Imm] == "SQRT":
+			own(i, opSqrt)
 		}
 	}
 	return w

@@ -57,6 +57,13 @@ var paths = []string{
 	  END
 	END
 	EMIT TO_JSON(?l)`,
+	`FOR ?x IN [2, 4, -1, 0, 2.25, 0.1, 1e300, 1e-300, -0.5, 9_007_199_254_740_993, "t", null, [1], DECIMAL("2")] DO
+	  TRY
+	    EMIT LINE SQRT(?x), " ", SQRT(SQRT(?x)), " ", ?x / 2, " ", ?x / 8, " ", ?x / 3, " ", -?x, " ", ?x / 1, " ", -?x / 4
+	  CATCH ?e
+	    EMIT LINE ?e.line, ":", ?e.column, " ", ?e.message
+	  END
+	END`,
 	`SET ?numbers AS [0, -3, 4_000_000_000, 0.5, 0.1, -7.3, 3e200, 1e16, "t", DECIMAL("1.5")]
 	FOR ?x IN ?numbers DO
 	  FOR ?y IN ?numbers DO

@@ -140,7 +140,7 @@ func link(p *bytecode.Program) any {
 	l.constants = sync.OnceValue(func() *value.Constants { return value.NewConstants(p.Consts) })
 	for i, f := range p.Funcs {
 		l.maxRegs = max(l.maxRegs, f.Regs)
-		l.funcs[i] = function{Func: f, number: i, traced: fused(&f.Traced), fast: fused(&f.Fast)}
+		l.funcs[i] = function{Func: f, number: i, traced: fused(p, &f.Traced), fast: fused(p, &f.Fast)}
 		for _, in := range f.Traced.Instrs {
 			if in.Op == bytecode.OpGlobal || in.Op == bytecode.OpGlobalGet {
 				l.reads[in.Imm] = true

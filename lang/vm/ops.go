@@ -508,10 +508,13 @@ func (m *Machine) growStack(n int) {
 	m.stack = s
 }
 
+// builtinCost is the fuel that calling a built-in costs, besides what it does.
+const builtinCost = 4
+
 func (m *Machine) builtin(r *[window]value.Value, in uint64) *value.Error {
 	a := int(opA(in))
 	m.meter.Begin()
-	m.meter.Work(4)
+	m.meter.Work(builtinCost)
 	v, err := m.link.builtins[in>>32](&m.call, r[a:a+int(opB(in))])
 	m.meter.End()
 	if err == nil {

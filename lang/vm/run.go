@@ -1,6 +1,9 @@
 package vm
 
 import (
+	"math"
+	"math/bits"
+
 	"ql/lang/bytecode"
 	"ql/lang/value"
 )
@@ -246,6 +249,12 @@ func (m *Machine) run() {
 				if x.IsFloat() {
 					if f := x.Float64() / y.Float(); value.IsBroken(f) {
 						r[uint8(in>>8)].SetFloat(f)
+						continue
+					}
+				} else if x.IsInt() && y.IsInt() {
+					// Divided by a power of two that it has.
+					if a, b := x.Int64(), y.Int64(); b > 0 && (a|b)&(b-1) == 0 {
+						r[uint8(in>>8)].SetInt(a >> bits.TrailingZeros64(uint64(b)))
 						continue
 					}
 				}
@@ -596,6 +605,16 @@ func (m *Machine) run() {
 				at.r = r
 				continue
 			case bytecode.OpBuiltin:
+				m.pc = pc
+				err = m.builtin(r, in)
+			case opSqrt:
+				if x := &r[uint8(in>>8)]; x.IsFloat() && m.meter.Fuel >= builtinCost {
+					if f := math.Sqrt(x.Float64()); value.IsBroken(f) {
+						m.meter.Fuel -= builtinCost
+						x.SetFloat(f)
+						continue
+					}
+				}
 				m.pc = pc
 				err = m.builtin(r, in)
 			case bytecode.OpStep:
