@@ -243,8 +243,8 @@ func StoreElement(c, index, v *Value) bool {
 // expMask are the bits that are all set in the infinities and NaN.
 const expMask = 0x7ff << 52
 
-// IsBroken reports whether f is a number that is kept as a float and surely not whole. It reports
-// false for whole ones, even if they are too large for an integer.
+// IsBroken reports whether f is a number that is kept as a float: for each that is not whole. Of whole ones it reports
+// false for those below 2^63, even if they are too large for an integer.
 func IsBroken(f float64) bool {
 	// Most results are below 2^21 and have ones among their last 32 bits, which are
 	// all behind the point there. To see that takes half as long as to convert the number.

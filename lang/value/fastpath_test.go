@@ -68,6 +68,22 @@ func TestQuickArithmetic(t *testing.T) {
 			t.Errorf("%v is not whole, but %v", f, show(want))
 		}
 	}
+	r := rand.New(rand.NewPCG(5, 6))
+	broken := 0
+	for range 200_000 {
+		// Each exponent, and with few ones behind the point too.
+		f := math.Float64frombits(r.Uint64() &^ (1<<r.IntN(64) - 1))
+		v, ok := Number(f)
+		if IsBroken(f) && !(ok && v.IsFloat()) || !IsBroken(f) && ok && f != math.Trunc(f) {
+			t.Fatalf("%v is taken for a number that is kept as a float: %t", f, IsBroken(f))
+		}
+		if ok && f != math.Trunc(f) {
+			broken++
+		}
+	}
+	if broken < 1000 {
+		t.Errorf("%d numbers were not whole: too few to tell anything", broken)
+	}
 	for _, f := range []float64{math.Inf(1), math.Inf(-1), math.NaN(), 0, math.Copysign(0, -1), 5, MaxExact - 1} {
 		if IsBroken(f) {
 			t.Errorf("%v is taken for a number that is not whole", f)
@@ -76,6 +92,31 @@ func TestQuickArithmetic(t *testing.T) {
 }
 
 func show(v Value) string { return fmt.Sprintf("%s %s", v.Kind(), AppendText(nil, v)) }
+
+// TestShortKeys checks that keys are told apart that are compared as one number: also where what follows them in
+// their block is the same, or is not.
+func TestShortKeys(t *testing.T) {
+	const letters = "abcdefghijkl"
+	for n := range len(letters) {
+		key := Text(letters[:n])
+		m := NewMap(nil, 0)
+		m.Set(nil, key, Int(1))
+		c := m.Value()
+		texts := []Value{key, Text(letters[:n]), {Text(letters).p, uint64(n)}, {Text(letters[:n] + "z").p, uint64(n)}, Text(letters[:n+1])}
+		for i := range n {
+			other := []byte(letters[:n])
+			other[i] ^= 0x20
+			texts = append(texts, TextOf(other), Text(letters[:i]))
+		}
+		for _, k := range texts {
+			var got Value
+			var hint uint8
+			if has := k.Str() == key.Str(); LoadField(&got, &c, &k, &hint, false) != has || has && got != Int(1) {
+				t.Errorf("%q is found at %q: %t", k.Str(), key.Str(), !has)
+			}
+		}
+	}
+}
 
 // TestFieldsByHints checks that fields are found whatever a hint says, and whatever map it was learned from.
 func TestFieldsByHints(t *testing.T) {

@@ -516,7 +516,8 @@ func (m *Machine) run() {
 			case opGetField:
 				next := instrs[pc]
 				m.pc = pc + 1
-				if !value.LoadElementField(&r[uint8(next>>8)], &r[uint8(in>>16)], &r[uint8(in>>24)], &m.consts[next>>32], &m.hints[next>>32], uint8(next>>24) == 0) {
+				c, k, key, hint := &r[uint8(in>>16)], &r[uint8(in>>24)], &m.consts[next>>32], &m.hints[next>>32]
+				if !value.LoadElementField(&r[uint8(next>>8)], c, k, key, hint, uint8(next>>24) == 0) {
 					m.pc--
 					err = m.get(at.r, at.words[m.pc-1])
 				}
