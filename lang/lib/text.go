@@ -198,14 +198,29 @@ func (c *Call) oneOf(s string) func(rune) bool {
 	return func(r rune) bool { return set[r] }
 }
 
+// listOfParts returns an empty list for the parts of a text between separators. Where those are single bytes, which are
+// counted in no time, it has room for all: a list that grows is copied again and again.
+func (c *Call) listOfParts(s, sep string) *value.List {
+	if s == "" || len(sep) != 1 {
+		return value.NewList(c.Meter, 0)
+	}
+	n := 1
+	for from := 0; from < len(s); from += part {
+		piece := s[from:min(from+part, len(s))]
+		c.Meter.WorkBytes(len(piece))
+		n += strings.Count(piece, sep)
+	}
+	return value.NewList(c.Meter, n)
+}
+
 func split(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "SPLIT", args)
 	s, sep := in.text(0, "the text"), in.text(1, "the separator")
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	l := value.NewList(c.Meter, 0)
 	if sep == "" {
+		l := value.NewList(c.Meter, 0)
 		for p := range c.pieces(s) {
 			for i, r := range p {
 				c.Meter.Work(4)
@@ -214,6 +229,7 @@ func split(c *Call, args []value.Value) (value.Value, error) {
 		}
 		return l.Value(), nil
 	}
+	l := c.listOfParts(s, sep)
 	for more := s != ""; more; {
 		c.Meter.Work(4)
 		end, next := len(s), len(s)
@@ -232,7 +248,7 @@ func lines(c *Call, args []value.Value) (value.Value, error) {
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	l := value.NewList(c.Meter, 0)
+	l := c.listOfParts(strings.TrimSuffix(s, "\n"), "\n")
 	for s != "" {
 		c.Meter.Work(4)
 		line, rest := s, ""
