@@ -90,6 +90,9 @@ func (c *Call) searchFrom(p *pattern, s string, pos int, at []int, places bool) 
 			return at
 		}
 	}
+	if p.needs != "" && c.index(s[pos:], p.needs) < 0 {
+		return nil
+	}
 	if places && len(p.groups) > 0 {
 		c.Meter.Alloc(p.insts*8 + 32*(len(p.groups)+2))
 	}

@@ -25,13 +25,8 @@ var patternFunctions = []Builtin{
 		Example: `ESCAPE_PATTERN("1+1")`, Result: `1\+1`},
 }
 
-// Keys of FIND's map.
-var (
-	keyMatch  = value.Text("match").Freeze()
-	keyStart  = value.Text("start").Freeze()
-	keyGroups = value.Text("groups").Freeze()
-	keyNames  = value.Text("names").Freeze()
-)
+// matchKeys are the keys of FIND's map.
+var matchKeys = [4]value.Value{value.Text("match").Freeze(), value.Text("start").Freeze(), value.Text("groups").Freeze(), value.Text("names").Freeze()}
 
 func matches(c *Call, args []value.Value) (value.Value, error) {
 	in := read(c, "MATCHES", args)
@@ -98,15 +93,10 @@ func (c *Call) match(p *pattern, groupNames []value.Value, text value.Value, at 
 		}
 		names = byName.Value()
 	}
-	t := value.NewMap(c.Meter, 4)
 	if at[1]-at[0] < len(s) {
 		text = c.text(s[at[0]:at[1]])
 	}
-	t.Set(c.Meter, keyMatch, text)
-	t.Set(c.Meter, keyStart, value.Int(int64(start)))
-	t.Set(c.Meter, keyGroups, groups.Value())
-	t.Set(c.Meter, keyNames, names)
-	return t.Value()
+	return value.NewRecord(c.Meter, matchKeys[:], []value.Value{text, value.Int(int64(start)), groups.Value(), names}).Value()
 }
 
 func findAll(c *Call, args []value.Value) (value.Value, error) {
@@ -158,7 +148,8 @@ func replacePattern(c *Call, args []value.Value) (value.Value, error) {
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	parts := in.replacement(p, to)
+	var few [4]replacementPart
+	parts := in.replacement(few[:0], p, to)
 	if in.err != nil {
 		return value.Null, in.err
 	}

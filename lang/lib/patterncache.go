@@ -4,9 +4,11 @@ import (
 	"container/list"
 	"errors"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"ql/lang/regex"
 	"ql/lang/value"
@@ -91,6 +93,7 @@ type pattern struct {
 	groups []value.Value // their names, null for those without
 	named  bool          // one of them has a name
 	simple *simple       // where it has that form
+	needs  string        // a text that stands in each match, "" where none is known or it is the start of each
 	weight int           // bytes, about, without its states
 	held   atomic.Int64  // bytes of its states, as they are counted
 	// compileWork is the fuel that compiling takes.
@@ -214,14 +217,39 @@ func (in *input) compile(text string) *pattern {
 		}
 		p.groups = append(p.groups, v)
 	}
-	p.simple = newSimple(tree)
+	if p.simple = newSimple(tree); p.simple != nil {
+		p.weight += simpleWeight
+	}
 	p.prog, err = regex.New(tree.Simplify())
 	if err != nil {
 		in.badPattern(text, err)
 		return nil
 	}
 	p.insts = p.prog.Instructions()
+	if p.prog.Prefix() == "" && !p.prog.Anchored() { // which tells sooner
+		p.needs = needed(tree)
+	}
 	return p
+}
+
+// needed returns the longest text without which nothing matches, of several the first; "" where there is none.
+func needed(tree *syntax.Regexp) string {
+	switch {
+	case tree.Op == syntax.OpLiteral:
+		// A byte that is part of no character is taken for U+FFFD, which is another text.
+		if tree.Flags&syntax.FoldCase == 0 && !slices.Contains(tree.Rune, utf8.RuneError) {
+			return string(tree.Rune)
+		}
+	case tree.Op == syntax.OpConcat, tree.Op == syntax.OpCapture, tree.Op == syntax.OpPlus, tree.Op == syntax.OpRepeat && tree.Min > 0:
+		longest := ""
+		for _, sub := range tree.Sub {
+			if text := needed(sub); len(text) > len(longest) {
+				longest = text
+			}
+		}
+		return longest
+	}
+	return ""
 }
 
 func (in *input) badPattern(text string, err error) {

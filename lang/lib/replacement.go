@@ -13,12 +13,11 @@ type replacementPart struct {
 	group int // -1 for text
 }
 
-// replacement reads the replacement of REPLACE_PATTERN.
-func (in *input) replacement(p *pattern, s string) []replacementPart {
+// replacement reads the replacement of REPLACE_PATTERN. Its parts are appended to those given.
+func (in *input) replacement(parts []replacementPart, p *pattern, s string) []replacementPart {
 	const partSize = 24
 	in.Meter.Work(len(s))
 	in.Meter.Alloc((2*strings.Count(s, "$") + 1) * 2 * partSize)
-	var parts []replacementPart
 	for s != "" {
 		i := strings.IndexByte(s, '$')
 		if i < 0 {

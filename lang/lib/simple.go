@@ -16,14 +16,20 @@ type simple struct {
 	parts  []simplePart
 	groups int
 	start  bool // only at the start of the text
+	// classes tells of each ASCII character which classes of the parts it belongs to, one bit each.
+	classes [256]uint64
 	// first tells of each byte whether a match may start with it; empty is set where one may be empty.
 	first [256]bool
 	empty bool
 }
 
+// simpleWeight is what one weighs beside its parts, in bytes, about.
+const simpleWeight = 2304
+
 // simplePart is characters of one class in a row, or a point between characters.
 type simplePart struct {
 	ascii    [2]uint64 // which characters below 128
+	bit      uint64    // of the class in simple.classes
 	others   []rune    // ranges of the others, as in syntax.Regexp
 	min, max int       // how many; max is -1 for any number
 	group    int       // where above 0: number of a place in the result, and no characters
@@ -32,6 +38,9 @@ type simplePart struct {
 
 // simpleParts is how many parts a simple pattern may have: those of a place are tried one by one.
 const simpleParts = 64
+
+// simpleRun is how many characters are read between two looks at the budget.
+const simpleRun = 1 << 10
 
 // newSimple returns the simple form of a pattern, nil where it has none.
 func newSimple(tree *syntax.Regexp) *simple {
@@ -49,6 +58,7 @@ func newSimple(tree *syntax.Regexp) *simple {
 		}
 	}
 	p.lead()
+	p.classify()
 	return p
 }
 
@@ -227,6 +237,19 @@ func (p *simple) lead() {
 	p.empty = true
 }
 
+// classify gives each part the bit of its class.
+func (p *simple) classify() {
+	for i := range p.parts {
+		c := &p.parts[i]
+		c.bit = 1 << i // there are no more than simpleParts
+		for b := range utf8.RuneSelf {
+			if c.ascii[b>>6]&(1<<(b&63)) != 0 {
+				p.classes[b] |= c.bit
+			}
+		}
+	}
+}
+
 // find returns the places of the first match at or behind pos, in the form of the regexp package, or nil. It puts
 // them into at, which has room. It gives up with ok false when it has read more than budget
 // characters; read is how many there were.
@@ -281,22 +304,28 @@ func (p *simple) matchAt(s string, pos, budget int, at []int) (end, read int) {
 			}
 			continue
 		}
-		n := 0
+		n, bit := 0, c.bit
 		for n != c.max && pos < len(s) {
-			if b := s[pos]; b < utf8.RuneSelf {
-				if c.ascii[b>>6]&(1<<(b&63)) == 0 {
+			from, stop := pos, min(len(s), pos+simpleRun)
+			if c.max >= 0 {
+				stop = min(stop, pos+c.max-n)
+			}
+			for pos < stop && p.classes[s[pos]]&bit != 0 {
+				pos++
+			}
+			n += pos - from
+			if pos < stop {
+				if s[pos] < utf8.RuneSelf {
 					break
 				}
-				pos++
-			} else {
 				r, width := utf8.DecodeRuneInString(s[pos:])
 				if !c.has(r) {
 					break
 				}
 				pos += width
+				n++
 			}
-			n++
-			if n&1023 == 0 && pos-begin > budget {
+			if pos-begin > budget {
 				return -1, pos - begin + i
 			}
 		}

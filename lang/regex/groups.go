@@ -98,21 +98,23 @@ func (p *Program) walk(w *walker, s string, start, end int, at []int) {
 	pc := p.first
 	for i := start; ; k-- {
 		set := sets[int(t.rows[k]>>shift)*words:][:words]
-		pc = p.advance(w, s, i, pc, set, at)
+		if set[pc/64]&(1<<(pc%64)) == 0 {
+			pc = p.advance(w, s, i, pc, set, at)
+		}
 		if k == 0 {
 			return
 		}
-		_, n := p.classes.at(s, i)
+		n := 1
+		if s[i] >= utf8.RuneSelf {
+			_, n = utf8.DecodeRuneInString(s[i:])
+		}
 		i += n
 		pc = p.insts[pc].Out
 	}
 }
 
-// advance goes from an instruction to one of a set, which reads the character at i or is the match.
+// advance goes from an instruction that is not in a set to one that is, which reads the character at i or is the match.
 func (p *Program) advance(w *walker, s string, i int, pc uint32, set []uint64, at []int) uint32 {
-	if set[pc/64]&(1<<(pc%64)) != 0 {
-		return pc
-	}
 	w.round++
 	if w.round == 0 {
 		clear(w.met)

@@ -82,6 +82,9 @@ func (p *Program) Groups() int { return p.groups }
 // Prefix returns what each match starts with: a search may start where that stands first.
 func (p *Program) Prefix() string { return p.prefix }
 
+// Anchored reports whether matches are at the start of the text only.
+func (p *Program) Anchored() bool { return p.anchored }
+
 // Held returns about how many bytes the program holds for its states now.
 func (p *Program) Held() int { return p.forward.held() + p.backward.held() }
 
@@ -213,12 +216,13 @@ func (p *Program) start(s string, pos, end int, trace *trace) int {
 	}
 	ascii := &p.classes.ascii
 	for i := end; ; {
+		at, table := r.at, r.table
 		for i > pos {
 			b := s[i-1]
 			if b >= utf8.RuneSelf {
 				break
 			}
-			v := r.table[r.at+uint32(ascii[b])].Load()
+			v := table[at+uint32(ascii[b])].Load()
 			if v == unknown {
 				break
 			}
@@ -229,12 +233,13 @@ func (p *Program) start(s string, pos, end int, trace *trace) int {
 			if v == dead {
 				return start
 			}
-			r.at = v
+			at = v
 			i--
 			if trace != nil {
 				trace.note(v)
 			}
 		}
+		r.at = at
 		class, width := p.classes.end, 0
 		if i > 0 {
 			class, width = p.classes.before(s, i)
