@@ -44,6 +44,10 @@ type jsonParser struct {
 	keys [64]Value
 	// rooms are how many entries the last object had, by depth.
 	rooms [8]uint8
+	// shapes are the first keys of the last object, by depth, and known is how many of them. None stands there
+	// twice, and all are written as they are.
+	shapes [8][maxRoom]Value
+	known  [8]uint8
 }
 
 // maxRoom is for how many entries an object gets room beforehand.
@@ -72,18 +76,50 @@ func keySlot(s string) uint8 {
 	return (uint8(len(s)) ^ s[0]<<1 ^ s[len(s)/2] ^ s[len(s)-1]<<3) % 64
 }
 
-// key reads a key.
-func (p *jsonParser) key() Value {
+// key reads a key, and tells whether it is a short one that is written as it is.
+func (p *jsonParser) key() (k Value, plain bool) {
 	if k := p.knownKey(); !k.IsNull() {
-		return k
+		return k, true
 	}
 	start := p.i + 1
-	k := p.text()
+	k = p.text()
 	// Only one that is written as it is can be told from its bytes.
 	if p.err == nil && k.n > 0 && k.n < longKey && p.i == start+int(k.n)+1 {
 		p.keys[keySlot(k.Str())] = k
+		return k, true
 	}
+	return k, false
+}
+
+// nextKey reads a key where it is the one that the last object of this depth had in this place, and
+// returns null where it is not.
+func (p *jsonParser) nextKey(depth, n int) Value {
+	if n >= int(p.known[depth]) {
+		return Null
+	}
+	k := p.shapes[depth][n]
+	start := p.i + 1
+	end := start + int(k.n)
+	if end >= len(p.s) || p.s[end] != '"' || p.s[start:end] != k.Str() {
+		return Null
+	}
+	p.m.Work(2)
+	p.i = end + 1
 	return k
+}
+
+// learn has the key of a place in an object expected there in the next one, and none behind it. It reports
+// whether the keys behind it may be learned as well.
+func (p *jsonParser) learn(depth, n int, k Value, plain bool) bool {
+	if n >= maxRoom {
+		return false
+	}
+	if !plain {
+		p.known[depth] = uint8(n)
+		return false
+	}
+	p.shapes[depth][n], p.known[depth] = k, uint8(n+1)
+	return true
 }
 
 // room returns how many entries an object is made with room for.
@@ -117,6 +153,12 @@ func (p *jsonParser) fail(what string) Value {
 }
 
 func (p *jsonParser) space() {
+	if p.i < len(p.s) && p.s[p.i] <= ' ' {
+		p.spaces()
+	}
+}
+
+func (p *jsonParser) spaces() {
 	for p.i < len(p.s) {
 		switch p.s[p.i] {
 		case ' ', '\t', '\n', '\r':
@@ -220,6 +262,8 @@ func (p *jsonParser) object(depth int) Value {
 	p.i++
 	p.m.Work(25)
 	t := NewMap(p.m, p.room(depth))
+	// As long as the keys are those of the last object none of them stands there twice.
+	n, follows := 0, depth < len(p.shapes)
 	p.space()
 	if p.i < len(p.s) && p.s[p.i] == '}' {
 		p.i++
@@ -232,14 +276,23 @@ func (p *jsonParser) object(depth int) Value {
 			return p.fail("a key in quotes is missing, found " + p.found())
 		}
 		at := p.i
-		k := p.key()
-		if p.err != nil {
-			return Null
+		k := Null
+		if follows {
+			k = p.nextKey(depth, n)
 		}
-		if _, has := t.Lookup(p.m, k.Str()); has {
-			p.i = at
-			return p.fail("the key " + Quote(k.Str()) + " stands there twice")
+		if k.IsNull() {
+			var plain bool
+			k, plain = p.key()
+			if p.err != nil {
+				return Null
+			}
+			if _, has := t.Lookup(p.m, k.Str()); has {
+				p.i = at
+				return p.fail("the key " + Quote(k.Str()) + " stands there twice")
+			}
+			follows = follows && p.learn(depth, n, k, plain)
 		}
+		n++
 		p.space()
 		if p.i >= len(p.s) || p.s[p.i] != ':' {
 			return p.fail("expected : after a key, found " + p.found())
@@ -269,6 +322,9 @@ func (p *jsonParser) text() Value {
 	start := p.i + 1
 	escapes := 0
 	i := start
+	for len(p.s)-i >= 8 && special(word8(p.s[i:])) == 0 {
+		i += 8
+	}
 	for ; i < len(p.s) && p.s[i] != '"'; i++ {
 		switch c := p.s[i]; {
 		case c == '\\':
@@ -348,7 +404,36 @@ func hex4(s string, i int) (rune, bool) {
 	return rune(n), err == nil && s[i] != '+'
 }
 
+// shortInt reads a whole number of up to 18 digits. It reports false for anything else, of which it has read nothing.
+func (p *jsonParser) shortInt() (Value, bool) {
+	s := p.s[p.i:min(len(p.s), p.i+20)]
+	i := 0
+	if s[0] == '-' {
+		i = 1
+	}
+	first, n := i, int64(0)
+	for i < len(s) && s[i]-'0' <= 9 {
+		n = n*10 + int64(s[i]-'0')
+		i++
+	}
+	switch digits := i - first; {
+	case digits == 0 || digits > 18 || digits > 1 && s[first] == '0':
+		return Null, false
+	case i < len(s) && (s[i] == '.' || s[i] == 'e' || s[i] == 'E'):
+		return Null, false
+	}
+	if first == 1 {
+		n = -n
+	}
+	p.m.Work(2)
+	p.i += i
+	return Int(n), true
+}
+
 func (p *jsonParser) number() Value {
+	if v, ok := p.shortInt(); ok {
+		return v
+	}
 	start := p.i
 	digits := func() int {
 		n := 0

@@ -7,6 +7,37 @@ import (
 	"unicode/utf8"
 )
 
+const (
+	ones = 0x0101010101010101
+	tops = 0x80 * ones
+)
+
+// word8 returns the first eight bytes of s.
+func word8(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// special is not 0 where one of eight bytes is a control character, a quotation mark or a backslash.
+func special(w uint64) uint64 {
+	quote, backslash := w^'"'*ones, w^'\\'*ones
+	return ((w-0x20*ones)&^w | (quote-ones)&^quote | (backslash-ones)&^backslash) & tops
+}
+
+// plainPrefix returns the length of a part at the start of s that stands in JSON as it is: no more than
+// can be told by eight bytes at once.
+func plainPrefix(s string) int {
+	n := 0
+	for len(s)-n >= 8 {
+		if w := word8(s[n:]); special(w)|w&tops != 0 {
+			break
+		}
+		n += 8
+	}
+	return n
+}
+
 // AppendText appends v as EMIT and insertions write it: texts and bytes as
 // they are, numbers in their shortest form, decimals with all their digits, lists
 // and maps as compact JSON, null as nothing.
@@ -80,14 +111,19 @@ func AppendJSON(dst []byte, v Value) []byte {
 	}
 	dst = append(dst, '{')
 	first := true
-	for k, e := range v.Map().All {
+	t := v.Map()
+	for i := range t.entries {
+		e := &t.entries[i]
+		if e.keyP == nil {
+			continue
+		}
 		if !first {
 			dst = append(dst, ',')
 		}
 		first = false
-		dst = AppendQuoted(dst, k.Str())
+		dst = AppendQuoted(dst, e.str())
 		dst = append(dst, ':')
-		dst = AppendJSON(dst, e)
+		dst = AppendJSON(dst, e.val)
 	}
 	return append(dst, '}')
 }
@@ -159,7 +195,7 @@ const hexDigits = "0123456789abcdef"
 func AppendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
-	for i := 0; i < len(s); {
+	for i := plainPrefix(s); i < len(s); {
 		c := s[i]
 		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
 			i++
@@ -262,9 +298,13 @@ func JSONSize(m *Meter, v Value) int {
 	t := v.Map()
 	m.Work(t.Len() * 2)
 	n := 2 + max(0, 2*t.Len()-1)
-	for k, e := range t.All {
-		m.Work(int(k.n) / quotedBytes)
-		n += quotedSize(k.Str()) + JSONSize(m, e)
+	for i := range t.entries {
+		e := &t.entries[i]
+		if e.keyP == nil {
+			continue
+		}
+		m.Work(int(e.keyLen) / quotedBytes)
+		n += quotedSize(e.str()) + JSONSize(m, e.val)
 	}
 	return n
 }
@@ -326,7 +366,7 @@ func jsonLeft(v Value, left int) int {
 
 func quotedSize(s string) int {
 	n := len(s) + 2
-	for i := 0; i < len(s); i++ {
+	for i := plainPrefix(s); i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '"' || c == '\\' || c == '\n' || c == '\t' || c == '\r' || c == '\b' || c == '\f':
 			n++
