@@ -96,10 +96,20 @@ func (p *Program) walk(w *walker, s string, start, end int, at []int) {
 		w.round = 0
 	}
 	pc := p.first
+	var last struct{ pc, row, to uint32 } // the last plain way: in a repeat the next one is the same
 	for i := start; ; k-- {
-		set := sets[int(t.rows[k]>>shift)*words:][:words]
-		if set[pc/64]&(1<<(pc%64)) == 0 {
-			pc = p.advance(w, s, i, pc, set, at)
+		row := t.rows[k]
+		set := sets[int(row>>shift)*words:][:words]
+		switch {
+		case set[pc/64]&(1<<(pc%64)) != 0:
+		case pc == last.pc && row == last.row:
+			pc = last.to
+		default:
+			to, plain := p.advance(w, s, i, pc, set, at)
+			if plain {
+				last.pc, last.row, last.to = pc, row, to
+			}
+			pc = to
 		}
 		if k == 0 {
 			return
@@ -114,14 +124,15 @@ func (p *Program) walk(w *walker, s string, start, end int, at []int) {
 }
 
 // advance goes from an instruction that is not in a set to one that is, which reads the character at i or is the match.
-func (p *Program) advance(w *walker, s string, i int, pc uint32, set []uint64, at []int) uint32 {
+// It tells whether the way is plain: it depends on nothing else, and has begun and ended no group.
+func (p *Program) advance(w *walker, s string, i int, pc uint32, set []uint64, at []int) (to uint32, plain bool) {
 	w.round++
 	if w.round == 0 {
 		clear(w.met)
 		w.round = 1
 	}
 	stack := w.stack[:0]
-	holds, known := syntax.EmptyOp(0), false
+	holds, known, noted := syntax.EmptyOp(0), false, 0
 	for {
 		for w.met[pc] != w.round {
 			w.met[pc] = w.round
@@ -136,6 +147,7 @@ func (p *Program) advance(w *walker, s string, i int, pc uint32, set []uint64, a
 				if int(in.Arg) < len(at) {
 					stack = append(stack, branch{slot: int32(in.Arg) + 1, old: at[in.Arg]})
 					at[in.Arg] = i
+					noted++
 				}
 				pc = in.Out
 			case syntax.InstEmptyWidth:
@@ -148,7 +160,7 @@ func (p *Program) advance(w *walker, s string, i int, pc uint32, set []uint64, a
 			default:
 				if set[pc/64]&(1<<(pc%64)) != 0 {
 					w.stack = stack
-					return pc
+					return pc, !known && noted == 0
 				}
 			}
 		}
@@ -161,6 +173,7 @@ func (p *Program) advance(w *walker, s string, i int, pc uint32, set []uint64, a
 				break
 			}
 			at[b.slot-1] = b.old
+			noted--
 		}
 	}
 }
