@@ -43,8 +43,20 @@ func (w *Walker) first(h *header) bool {
 		return false
 	}
 	h.id = uint32(len(w.seen))
+	if len(w.seen) == cap(w.seen) {
+		w.grow()
+	}
 	w.seen = append(w.seen, p)
 	return true
+}
+
+// grow makes twice the room: append makes a quarter more, and so a large table anew again and again.
+//
+//go:noinline
+func (w *Walker) grow() {
+	seen := make([]uintptr, len(w.seen), 2*max(len(w.few), cap(w.seen)))
+	copy(seen, w.seen)
+	w.seen = seen
 }
 
 // Visit adds v and all below it.
