@@ -119,6 +119,8 @@ type Meter struct {
 	// Check tells whether the run must end now for another reason, time most
 	// of all. It is called each time a slice of fuel is used up.
 	Check func() *LimitError
+	// tally is of a list that was made last, see Tally.
+	tally Tally
 }
 
 // Slice is how much fuel is used between two looks at the clock.

@@ -483,11 +483,7 @@ func code(f *function, fast bool) *bytecode.Code {
 // becomes the machine's.
 func (m *Machine) Resume(v value.Value) {
 	m.settle(func() *value.Error {
-		m.result.Reset(&m.meter)
-		m.result.Visit(v)
-		bytes := m.result.Bytes()
-		m.result.Reset(nil) // it would keep what the script lets go
-		m.meter.Alloc(int(bytes))
+		m.meter.Alloc(int(m.host.Weigh(v, &m.result, &m.meter)))
 		m.stack[m.reg] = v
 		switch m.effect.Kind {
 		case bytecode.EffectTxBegin:
@@ -507,6 +503,7 @@ func (m *Machine) Resume(v value.Value) {
 // anything else ends it as an internal error.
 func (m *Machine) ResumeError(err error) {
 	m.settle(func() *value.Error {
+		m.host.Forget()
 		if m.effect.Kind == bytecode.EffectTxRollback {
 			m.tx = 0
 		}

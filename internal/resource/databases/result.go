@@ -103,12 +103,14 @@ func (r *reader) finish() error {
 // rows returns all rows.
 func (r *reader) rows() (value.Value, error) {
 	list := value.NewList(r.meter, 0)
+	var tally value.Tally
 	for {
 		ok, err := r.next()
 		if err != nil {
 			return value.Null, err
 		}
 		if !ok {
+			tally.Complete(r.meter, list)
 			return list.Value(), nil
 		}
 		if list.Len() == maxRows {
@@ -117,6 +119,15 @@ func (r *reader) rows() (value.Value, error) {
 		row, err := r.current()
 		if err != nil {
 			return value.Null, err
+		}
+		if list.Len() == 0 {
+			for _, key := range r.keys {
+				tally.Add(key)
+			}
+		}
+		tally.Add(row)
+		for _, cell := range r.cells {
+			tally.Add(cell)
 		}
 		list.Append(r.meter, row)
 	}
