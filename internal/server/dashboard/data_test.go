@@ -64,6 +64,12 @@ var _ = inBrowser("Databases", func(v *visitor) {
 	v.open("databases/main")
 	v.untilText("people")
 	v.look("database")
+	// On a phone its name stands in one piece, and numbers say what they count.
+	v.size(360, 800)
+	v.until(`document.querySelector("h1").getClientRects()[0].height < 40 && getComputedStyle(document.querySelector("h1")).lineHeight === "28px"`)
+	v.until(`[...document.querySelectorAll("tbody tr:first-child td")].map((d) => getComputedStyle(d, "::before").content).join() === 'none,none,"Columns","Rows"'`)
+	v.size(1280, 800)
+	v.forgetJumps()
 	v.click("people")
 	v.untilText("Person 50")
 	v.look("table")
@@ -133,6 +139,13 @@ var _ = inBrowser("Settings", func(v *visitor) {
 	v.open("settings/log")
 	v.untilText("Who did what")
 	v.look("settings-log")
+	// Of a row that is longer than a phone is wide, the part where one is is seen.
+	v.size(360, 800)
+	v.until(`((e) => e.getBoundingClientRect().right <= innerWidth && e.getBoundingClientRect().left >= 0)(document.querySelector("nav.parts [aria-current]"))`)
+	v.open("settings/look")
+	v.until(`((e) => e?.innerText === "Look" && e.getBoundingClientRect().right <= innerWidth)(document.querySelector("nav.parts [aria-current]"))`)
+	v.size(1280, 800)
+	v.forgetJumps()
 })
 
 // Another version of a script has all that the one before was published with, but for what its form changes.

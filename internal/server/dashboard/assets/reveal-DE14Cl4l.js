@@ -1,0 +1,1 @@
+function e(e,t){let n=e?.querySelector(t);if(!e||!n)return;let r=n.getBoundingClientRect().right-e.getBoundingClientRect().right,i=e.getBoundingClientRect().left-n.getBoundingClientRect().left;r>0?e.scrollLeft+=r:i>0&&(e.scrollLeft-=i)}export{e as t};
