@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"ql/internal/fault"
@@ -121,7 +122,14 @@ func (c *console) showJobs(list []jobJSON) {
 
 // theJob is the job that a command is about.
 type theJob struct {
-	ID string `arg:"" help:"The job's id."`
+	ID      string `arg:"" help:"The job's id, or its number."`
+	Account string `placeholder:"NAME" help:"Whose job it is: where it is named by its number, or opened by the account's password."`
+}
+
+// number is the number that the job is named by. Each account counts its own.
+func (k *theJob) number() (n int64, ok bool) {
+	n, err := strconv.ParseInt(k.ID, 10, 64)
+	return n, err == nil && n > 0
 }
 
 // find does something with the job.
@@ -129,6 +137,22 @@ func (k *theJob) find(c *console, line *commands, do func(*operator.Operator, jo
 	return line.Job.with(c, false, func(o *operator.Operator) error {
 		missing := fault.New(fault.JobNotFound, "there is no job %q", k.ID)
 		id, ok := job.ParseID(k.ID)
+		if n, isNumber := k.number(); isNumber && k.Account == "" {
+			return usage("%d is the number of a job, which each account counts for itself: say whose by --account", n)
+		} else if isNumber {
+			a, err := o.Accounts.Find(c.ctx, k.Account)
+			if err != nil {
+				return err
+			}
+			listed, err := o.Jobs.ByRef(c.ctx, a.ID, n)
+			if errors.Is(err, job.ErrNotFound) {
+				return fault.New(fault.JobNotFound, "%s has no job with the number %d", a.Username, n)
+			}
+			if err != nil {
+				return err
+			}
+			id, ok = listed.ID, true
+		}
 		if !ok {
 			return missing
 		}
@@ -170,7 +194,7 @@ func (k *jobCancel) Run(c *console, line *commands) error {
 	return k.find(c, line, func(o *operator.Operator, id job.ID) error {
 		state, err := o.CancelJob(c.ctx, id)
 		if err == nil {
-			c.showCancelled(k.ID, state)
+			c.showCancelled(id.String(), state)
 		}
 		return err
 	})
@@ -213,7 +237,7 @@ func (k *jobReplay) Run(c *console, line *commands) error {
 				Step    string `json:"left_at_step,omitempty"`
 				Line    int    `json:"left_at_line,omitempty"`
 				Reason  string `json:"reason,omitempty"`
-			}{JobID: k.ID, Same: r.Left == nil, Effects: r.Effects, Cut: r.Cut, Ended: r.Ended}
+			}{JobID: id.String(), Same: r.Left == nil, Effects: r.Effects, Cut: r.Cut, Ended: r.Ended}
 			if l := r.Left; l != nil {
 				shown.Effect, shown.Step, shown.Line, shown.Reason = l.Effect, l.Step, l.Line, l.Reason
 			}

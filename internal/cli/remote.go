@@ -48,6 +48,9 @@ func (s *remoteSettings) with(c *console, create bool, do func(*operator.Operato
 	return s.settings.with(c, create, do)
 }
 
+// errNoAccount says that a password came where no account is named.
+var errNoAccount = usage("a password is an account's, which this command does not name: a named key fits")
+
 // ownAccount stands for the account whose key it is.
 const ownAccount = "-"
 
@@ -71,7 +74,7 @@ func (s *remoteCredentials) connect(c *console, argument, server, account string
 	case key == "" && password == "":
 		return nil, usage("%s takes a named key, by QL_KEY in the environment or by --key-file, or the account's password by --password-file", argument)
 	case key == "" && (account == ownAccount || account == ""):
-		return nil, usage("a password is an account's, which this command does not name: a named key fits")
+		return nil, errNoAccount
 	}
 	if account == ownAccount {
 		account = ""

@@ -197,19 +197,32 @@ func (k *jobShow) remote(c *console, s *remoteSettings) error {
 
 // call makes a call about the job.
 func (k *theJob) call(c *console, s *remoteSettings, call remote.Call, into any) error {
-	err := c.ask(s, "", call, into)
-	if fault.Is(err, fault.JobNotFound) || fault.Is(err, fault.NotFound) {
-		return fault.New(fault.JobNotFound, "there is no job %q, or none of this key", k.ID)
+	err := c.ask(s, k.Account, call, into)
+	switch {
+	case errors.Is(err, errNoAccount):
+		return usage("a password is an account's: say whose by --account, or bring a named key")
+	case !fault.Is(err, fault.JobNotFound) && !fault.Is(err, fault.NotFound):
+		return err
+	case k.Account != "" && k.Account != ownAccount:
+		return fault.New(fault.JobNotFound, "%s has no job %q, or none that this opens", k.Account, k.ID)
 	}
-	return err
+	return fault.New(fault.JobNotFound, "there is no job %q, or none of this key", k.ID)
 }
 
 func (k *jobCancel) remote(c *console, s *remoteSettings) error {
 	var cancelled struct{ Status string }
-	if err := k.call(c, s, remote.Call{Method: remote.Delete, Path: []string{"job", k.ID}}, &cancelled); err != nil {
+	id := k.ID
+	if _, isNumber := k.number(); isNumber {
+		var found jobJSON
+		if err := k.call(c, s, remote.Call{Method: remote.Get, Path: []string{"jobs", id}}, &found); err != nil {
+			return err
+		}
+		id = found.JobID
+	}
+	if err := k.call(c, s, remote.Call{Method: remote.Delete, Path: []string{"job", id}}, &cancelled); err != nil {
 		return err
 	}
-	c.showCancelled(k.ID, job.State(printable(cancelled.Status)))
+	c.showCancelled(printable(id), job.State(printable(cancelled.Status)))
 	return nil
 }
 
