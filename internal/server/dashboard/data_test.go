@@ -212,6 +212,11 @@ var _ = inBrowser("SignUp", func(v *visitor) {
 	v.untilText("It is there at once.")
 	v.look("sign-up")
 	v.fill("Username", "newcomer")
+	// How long a password is to be is said beforehand, and is what the service asks for.
+	v.fill("Password", "too short")
+	v.fill("Once more", "too short")
+	v.click("Make the account")
+	v.until(`((said, asked) => said && asked && said[1] === asked[1])(document.body.innerText.match(/At least (\d+) characters/), document.body.innerText.match(/it needs at least (\d+)/))`)
 	v.fill("Password", "a long enough sentence")
 	v.fill("Once more", "a long enough sentence")
 	v.click("Make the account")

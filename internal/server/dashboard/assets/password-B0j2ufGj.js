@@ -1,0 +1,1 @@
+var e=`At least 10 characters; a sentence is easy to keep.`;export{e as t};
