@@ -19,8 +19,8 @@ func (v *visitor) askAgain() {
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(v.service.Settings.Data, "ql.db")+"?_pragma=busy_timeout(20000)")
 	v.must(nil, err)
 	_, err = db.ExecContext(v.Context(), "UPDATE sign_ins SET confirmed = 1")
-	v.must(nil, err)
 	v.must(nil, db.Close())
+	v.must(nil, err)
 }
 
 // enterPassword enters the password that an act asks for again.
