@@ -12,6 +12,7 @@ import (
 // unguarded are the files that may start goroutines by themselves, and why.
 var unguarded = map[string]string{
 	"internal/guard/guard.go":           "it is what guards the others",
+	"internal/listen/conn.go":           "it ends the wait of a connection, and does no more",
 	"internal/resource/files/upload.go": "it makes calls of a store, beside a caller that waits for all of them",
 	"internal/network/caller.go":        "it ends a call, and does no more",
 	"internal/store/blob/s3/reader.go":  "it cancels a request, and does no more",

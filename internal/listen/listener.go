@@ -64,7 +64,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		}
 		address := remoteAddr(c)
 		if l.admit(address) {
-			return &limitedConn{Conn: c, release: func() { l.release(address) }}, nil
+			return newConn(c, func() { l.release(address) }), nil
 		}
 		_ = c.Close() // it was never used
 		<-l.slots
@@ -111,18 +111,4 @@ func (l *limitedListener) release(address netip.Addr) {
 		l.mu.Unlock()
 	}
 	<-l.slots
-}
-
-// limitedConn gives its slot back when it is closed.
-type limitedConn struct {
-	net.Conn
-	once    sync.Once
-	release func()
-}
-
-// Close implements net.Conn.
-func (c *limitedConn) Close() error {
-	err := c.Conn.Close()
-	c.once.Do(c.release)
-	return err
 }
