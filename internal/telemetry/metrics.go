@@ -1,8 +1,11 @@
 package telemetry
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,6 +27,9 @@ type Metrics struct {
 	ticks    *prometheus.CounterVec
 	mails    *prometheus.CounterVec
 	logins   *prometheus.CounterVec
+
+	answers found[answer, answered]
+	ended   found[string, prometheus.Observer] // runs, by their state
 }
 
 // NewMetrics returns metrics of the process, and of what it is told.
@@ -96,7 +102,7 @@ var durationBuckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .0
 
 // ObserveRun counts a run of a script, which ended in a state.
 func (m *Metrics) ObserveRun(state string, took time.Duration) {
-	m.runs.WithLabelValues(state).Observe(took.Seconds())
+	m.ended.find(state, func() prometheus.Observer { return m.runs.WithLabelValues(state) }).Observe(took.Seconds())
 }
 
 // ObserveFetch counts a call of a script to another server, by how it ended: ok, or
@@ -135,8 +141,46 @@ func (m *Metrics) ObserveRequest(route string, code int, took time.Duration) {
 	if route == "" {
 		route = "none"
 	}
-	m.requests.WithLabelValues(route, strconv.Itoa(code)).Inc()
-	m.latency.WithLabelValues(route).Observe(took.Seconds())
+	a := m.answers.find(answer{route, code}, func() answered {
+		return answered{m.requests.WithLabelValues(route, strconv.Itoa(code)), m.latency.WithLabelValues(route)}
+	})
+	a.count.Inc()
+	a.latency.Observe(took.Seconds())
+}
+
+// answer is what requests are counted by, and answered where: to look that up by its labels takes longer than to count.
+type answer struct {
+	route string
+	code  int
+}
+
+type answered struct {
+	count   prometheus.Counter
+	latency prometheus.Observer
+}
+
+// found remembers what labels lead to: routes, codes and states are few.
+type found[K comparable, V any] struct {
+	known atomic.Pointer[map[K]V]
+	mu    sync.Mutex // of who adds to it
+}
+
+func (f *found[K, V]) find(key K, make func() V) V {
+	if known := f.known.Load(); known != nil {
+		if v, ok := (*known)[key]; ok {
+			return v
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	more := map[K]V{}
+	if known := f.known.Load(); known != nil {
+		more = maps.Clone(*known)
+	}
+	v := make()
+	more[key] = v
+	f.known.Store(&more)
+	return v
 }
 
 // Metric is a number that another part counts, read whenever metrics are scraped.

@@ -56,6 +56,9 @@ func TestMetrics(t *testing.T) {
 	m := NewMetrics("v1")
 	m.ObserveRequest("/v1/query", 200, 3*time.Millisecond)
 	m.ObserveRequest("", 404, time.Millisecond)
+	m.ObserveRequest("/v1/query", 500, 7*time.Millisecond)
+	m.ObserveRequest("/v1/query", 200, 7*time.Millisecond) // whose labels are known
+	m.ObserveRun("complete", 2*time.Second)
 	m.ObserveRun("complete", 2*time.Second)
 	m.ObserveFetch("ok", time.Millisecond)
 	waiting := 4.0
@@ -74,10 +77,12 @@ func TestMetrics(t *testing.T) {
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
 	for _, line := range []string{
-		`ql_http_requests_total{code="200",route="/v1/query"} 1`,
+		`ql_http_requests_total{code="200",route="/v1/query"} 2`,
+		`ql_http_requests_total{code="500",route="/v1/query"} 1`,
+		`ql_http_request_duration_seconds_count{route="/v1/query"} 3`,
 		`ql_http_requests_total{code="404",route="none"} 1`,
 		`ql_http_request_duration_seconds_bucket{route="/v1/query",le="0.005"} 1`,
-		`ql_run_duration_seconds_count{state="complete"} 1`,
+		`ql_run_duration_seconds_count{state="complete"} 2`,
 		`ql_fetch_duration_seconds_count{outcome="ok"} 1`,
 		`ql_admission_total{outcome="admitted"} 5`,
 		`ql_admission_total{outcome="busy"} 6`,
