@@ -184,7 +184,7 @@ var layers = []layer{
 		pkg:     "internal/service",
 		imports: append([]string{"internal/account", "internal/account/names", "internal/account/scope", "internal/account/usage", "internal/admit", "internal/audit", "internal/auth", "internal/domainproof", "internal/editor", "internal/engine", "internal/execution", "internal/fault", "internal/job", "internal/journal", "internal/mail", "internal/member", "internal/principal", "internal/record", "internal/redacted", "internal/render", "internal/schedule", "internal/signin", "internal/site", "internal/webhook", "internal/wire", "internal/worker"}, language...),
 	},
-	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/forward", "internal/guard", "internal/hostname", "internal/principal", "internal/redacted", "internal/service", "internal/signin", "internal/wire"}},
+	{pkg: "internal/server", imports: []string{"internal/account", "internal/admit", "internal/auth", "internal/fault", "internal/forward", "internal/guard", "internal/hostname", "internal/listen", "internal/principal", "internal/redacted", "internal/service", "internal/signin", "internal/wire"}},
 	// The conventions know nothing of each other, but that sites have forms inside their pages.
 	{pkg: "internal/colour"},
 	{pkg: "internal/server/asset", imports: []string{"internal/fault", "internal/server", "internal/wire"}},

@@ -19,6 +19,7 @@ type conn struct {
 	mu          sync.Mutex
 	read, write deadline
 	watch       watch
+	head        []string // lines for that of the answer that is written next; nil for none
 }
 
 func newConn(c net.Conn, release func()) *conn {
@@ -55,6 +56,14 @@ func (c *conn) Read(p []byte) (n int, err error) {
 func (c *conn) Write(p []byte) (n int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.head != nil {
+		return c.writeHead(p)
+	}
+	return c.writeAll(p)
+}
+
+// writeAll writes until a deadline is over that is wanted. The connection is locked, but while it writes.
+func (c *conn) writeAll(p []byte) (n int, err error) {
 	for {
 		if err = c.write.begin(); err != nil {
 			return n, err

@@ -1,6 +1,7 @@
 package listen
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -98,7 +99,7 @@ func TestDeadlinesAreToldOnce(t *testing.T) {
 
 // TestDeadlinesAreKept moves deadlines of calls that are on their way.
 func TestDeadlinesAreKept(t *testing.T) {
-	full := make([]byte, 32<<20) // more than the system holds for a client that reads nothing
+	full := make([]byte, 16<<20) // more than the system holds for a client that reads nothing
 	for name, kind := range map[string]struct {
 		set  func(*conn, time.Time) error
 		call func(*conn) error
@@ -143,7 +144,7 @@ func TestDeadlinesAreKept(t *testing.T) {
 // TestWriteGoesOn puts off a deadline: what is written is neither cut nor sent twice.
 func TestWriteGoesOn(t *testing.T) {
 	ours, _, client := pair(t)
-	sent := make([]byte, 32<<20)
+	sent := make([]byte, 16<<20)
 	for i := range sent {
 		sent[i] = byte(i * i >> 8)
 	}
@@ -164,8 +165,8 @@ func TestWriteGoesOn(t *testing.T) {
 	if _, err := io.ReadFull(client, got); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; err != nil || string(got) != string(sent) {
-		t.Errorf("the write ended with %v; is it what was sent: %t", err, string(got) == string(sent))
+	if err := <-ended; err != nil || !bytes.Equal(got, sent) {
+		t.Errorf("the write ended with %v; is it what was sent: %t", err, bytes.Equal(got, sent))
 	}
 }
 
@@ -230,27 +231,36 @@ func TestWatch(t *testing.T) {
 
 // TestHangUpEndsCall checks that a handler hears of it when its caller hangs up.
 func TestHangUpEndsCall(t *testing.T) {
-	l, err := Open(t.Context(), "listen", "127.0.0.1:0", Limits{Connections: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
 	begun, ended := make(chan struct{}), make(chan struct{})
-	s := NewServer(l, Options{Log: slog.New(slog.DiscardHandler), ReadHeaderTimeout: time.Minute, ReadTimeout: time.Minute, IdleTimeout: time.Minute,
-		Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			close(begun)
-			<-r.Context().Done()
-			close(ended)
-		})})
-	s.Start(guard.New(nil, nil), make(chan error, 1))
-	defer s.Shutdown(t.Context(), time.Now().Add(time.Second))
-	client, err := new(net.Dialer).DialContext(t.Context(), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := dial(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(begun)
+		<-r.Context().Done()
+		close(ended)
+	}))
 	if _, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: here\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
 	<-begun
 	client.Close()
 	<-ended
+}
+
+// dial connects to a server with a handler.
+func dial(t *testing.T, h http.Handler) net.Conn {
+	t.Helper()
+	l, err := Open(t.Context(), "listen", "127.0.0.1:0", Limits{Connections: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewServer(l, Options{Handler: h, Log: slog.New(slog.DiscardHandler), ReadHeaderTimeout: time.Minute, ReadTimeout: time.Minute, IdleTimeout: time.Minute})
+	s.Start(guard.New(nil, nil), make(chan error, 1))
+	client, err := new(net.Dialer).DialContext(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		client.Close()
+		s.Shutdown(context.Background(), time.Now().Add(time.Minute))
+	})
+	return client
 }

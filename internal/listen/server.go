@@ -60,6 +60,7 @@ func NewServer(l net.Listener, o Options) *Server {
 		// How long an answer may take is a matter of each route, which sets it.
 		MaxHeaderBytes: maxHeaderBytes,
 		BaseContext:    func(net.Listener) context.Context { return awaited{context.Background()} },
+		ConnContext:    withConn,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: connectionBuffer, MaxReceiveBufferPerStream: streamBuffer,
 		},

@@ -14,6 +14,7 @@ import (
 
 	"ql/internal/auth"
 	"ql/internal/forward"
+	"ql/internal/listen"
 	"ql/internal/service"
 	"ql/internal/wire"
 )
@@ -24,6 +25,9 @@ type Response struct {
 	service.Meta
 	Status int
 	Body   []byte
+	// Head, where there is one, are the headers of Body besides those that the route sets; all that tell of
+	// its type and its length are set.
+	Head   *wire.Head
 	Pieces wire.Pieces // instead of Body where that would be large
 	// Stream, where there is one, writes what follows Body, as long as it likes.
 	Stream func(ctx context.Context, w io.Writer)
@@ -70,6 +74,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 		}
 		reply.Status = refusal.Status
 		reply.Body, reply.Pieces = route.EncodeError(header, r.Setting(reply.Origin), refusal), nil
+		reply.Head = nil
 		reply.RetryAfter = refusal.RetryAfter
 		if refusal.Allow != nil {
 			header.Set("Allow", strings.Join(refusal.Allow, ", "))
@@ -95,7 +100,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 	}
 	turns := h.turns(r, &reply)
 	defer turns.Release()
-	if reply.Stream == nil && reply.StreamWhole == nil && reply.Status != http.StatusNoContent && reply.Status != http.StatusNotModified {
+	if !(reply.Head != nil && len(header["Content-Length"]) > 0) && reply.Stream == nil && reply.StreamWhole == nil && reply.Status != http.StatusNoContent && reply.Status != http.StatusNotModified {
 		// After an error nobody is left to read the answer.
 		length, _ := reply.Pieces.LenInTurns(func() error { return turns.Turn(r.Context()) })
 		header["Content-Length"] = []string{strconv.FormatInt(int64(len(reply.Body))+length, 10)}
@@ -111,9 +116,21 @@ func (h *Handler) serve(w http.ResponseWriter, r *Request, route Route) int {
 	}
 	// However long the request took, there is time for its answer, and no more than that.
 	_ = r.control.SetWriteDeadline(time.Now().Add(writeTime + time.Duration(len(reply.Body))*time.Second/minAnswerRate))
+	setHead(w, r, reply.Head)
 	w.WriteHeader(reply.Status)
 	r.write(w, &reply, turns)
 	return reply.Status
+}
+
+// setHead sets what the headers of an answer are made of besides what its route has set. Who stands between sees all of them.
+func setHead(w http.ResponseWriter, r *Request, head *wire.Head) {
+	if head == nil {
+		return
+	}
+	_, isWrapped := w.(interface{ Unwrap() http.ResponseWriter })
+	if isWrapped || head.Lines() == nil || !listen.SetHead(r.Context(), w.Header(), head.Lines()) {
+		head.Set(w.Header())
+	}
 }
 
 // turns is what large answers are written in: to escape a result takes as long as to

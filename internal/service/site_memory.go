@@ -65,7 +65,7 @@ type HeldFile struct {
 	Modified time.Time
 	// Plain and Encrypted are the headers of an answer with all of it, by http and by https; nil where
 	// nobody has asked for it so.
-	Plain, Encrypted atomic.Pointer[[]wire.HeaderField]
+	Plain, Encrypted atomic.Pointer[wire.Head]
 }
 
 // find returns what is known of a site under a version; nil for nothing.

@@ -12,28 +12,6 @@ import (
 // those of our own are spelled QL-…, which is not how Go spells a header.
 type Header = map[string][]string
 
-// HeaderField is a header with its values, which are shared: nobody changes them in place.
-type HeaderField struct {
-	Name   string
-	Values []string
-}
-
-// HeaderFieldsOf returns headers to be set again with SetHeaderFields.
-func HeaderFieldsOf(h Header) []HeaderField {
-	list := make([]HeaderField, 0, len(h))
-	for name, values := range h {
-		list = append(list, HeaderField{name, slices.Clip(values)})
-	}
-	return list
-}
-
-// SetHeaderFields sets headers.
-func SetHeaderFields(h Header, list []HeaderField) {
-	for i := range list {
-		h[list[i].Name] = list[i].Values
-	}
-}
-
 // set sets a header.
 func set(h Header, name, value string) { h[name] = []string{value} }
 
@@ -46,6 +24,7 @@ var (
 	sameOrigin    = []string{"same-origin"}
 	jsonType      = []string{JSONType}
 	textType      = []string{"text/plain; charset=utf-8"}
+	bytesType     = []string{"application/octet-stream"}
 	noContent     = []string{"default-src 'none'; frame-ancestors 'none'"}
 	sandboxed     = []string{"sandbox; default-src 'none'"}
 	onlyEncrypted = []string{"max-age=31536000"}
@@ -92,7 +71,7 @@ func setText(h Header, s HeaderOptions, binary bool) {
 	s.set(h)
 	h["Content-Security-Policy"] = sandboxed
 	if binary {
-		set(h, "Content-Type", "application/octet-stream")
+		h["Content-Type"] = bytesType
 	} else {
 		h["Content-Type"] = textType
 	}

@@ -34,7 +34,7 @@ func TestHeaders(t *testing.T) {
 	text := func(name string, s HeaderOptions, e *Error) {
 		j := job[name]
 		output, after := j.Text(e)
-		write("text "+name, func(h Header) { j.SetText(h, s, e) }, output, after)
+		write("text "+name, func(h Header) { j.SetText(h, s, e).Set(h) }, output, after)
 	}
 	text("ok", plain, nil)
 	text("ok-binary", plain, nil)
@@ -47,9 +47,9 @@ func TestHeaders(t *testing.T) {
 	text("failed-syntax", plain, &syntaxError)
 	text("failed-in-a-file", plain, &Error{Code: "wrong_kind", Message: "no\r\nway", File: "lib/a.ql", Line: 2, Column: 1})
 	write("text refused", func(h Header) { refused.SetText(h, plain) }, refused.AppendLines(nil))
-	write("json ok", func(h Header) { job["ok"].SetJSON(h, plain) })
-	write("json ok, listed page", func(h Header) { job["ok"].SetJSON(h, page) })
-	write("json accepted", func(h Header) { job["accepted"].SetJSON(h, plain) })
+	write("json ok", func(h Header) { job["ok"].SetJSON(h, plain).Set(h) })
+	write("json ok, listed page", func(h Header) { job["ok"].SetJSON(h, page).Set(h) })
+	write("json accepted", func(h Header) { job["accepted"].SetJSON(h, plain).Set(h) })
 	write("json refused", func(h Header) { SetJSON(h, HeaderOptions{HTTPS: true}) })
 	write("preflight", func(h Header) { SetPreflight(h, page) })
 	write("download", func(h Header) {

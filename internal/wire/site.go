@@ -33,12 +33,21 @@ func SetSite(h Header, s HeaderOptions) {
 	}
 }
 
+// BeginSitePage is SetSitePage, but returns what is not set yet.
+func BeginSitePage(h Header, s HeaderOptions, binary bool) *Head {
+	head := pageHeads.begin(h, HeaderOptions{HTTPS: s.HTTPS})
+	if binary {
+		h["Content-Type"] = bytesType
+	}
+	return head
+}
+
 // SetSitePage sets the headers of a page that a script made: a text is HTML.
 func SetSitePage(h Header, s HeaderOptions, binary bool) {
 	SetSite(h, s)
 	h["Content-Type"] = htmlType
 	if binary {
-		set(h, "Content-Type", "application/octet-stream")
+		h["Content-Type"] = bytesType
 	}
 }
 

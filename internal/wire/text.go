@@ -24,10 +24,12 @@ func (j *Job) Text(e *Error) (output, after []byte) {
 }
 
 // SetText sets the headers of the form convention's answer about a job; e is
-// why it failed, or nil.
-func (j *Job) SetText(h Header, s HeaderOptions, e *Error) {
-	binary := j.Output != nil && !utf8.Valid(j.Output.Result)
-	setText(h, s, binary)
+// why it failed, or nil. It returns what is not set yet.
+func (j *Job) SetText(h Header, s HeaderOptions, e *Error) *Head {
+	head := textHeads.begin(h, s)
+	if j.Output != nil && !utf8.Valid(j.Output.Result) {
+		h["Content-Type"] = bytesType
+	}
 	if e == nil && j.Output != nil && j.Output.JSON { // else a line about the error follows
 		h["Content-Type"] = jsonType
 	}
@@ -45,6 +47,7 @@ func (j *Job) SetText(h Header, s HeaderOptions, e *Error) {
 	if e != nil {
 		set(h, "QL-Error", e.Code)
 	}
+	return head
 }
 
 // maxResponse is how long QL-Response may be. Many clients and proxies refuse an
@@ -67,12 +70,13 @@ func setResponse(h Header, response Raw) {
 func SetOmitted(h Header, what string) { set(h, "QL-Response-Omitted", what) }
 
 // SetJSON sets the headers of the JSON convention's answer to the call that ran
-// or submitted the job.
-func (j *Job) SetJSON(h Header, s HeaderOptions) {
-	SetJSON(h, s)
+// or submitted the job. It returns what is not set yet.
+func (j *Job) SetJSON(h Header, s HeaderOptions) *Head {
+	head := jsonHeads.begin(h, s)
 	if j.Status == StatusAccepted {
 		set(h, "Location", j.PollURL)
 	}
+	return head
 }
 
 // SetText sets the headers of the form convention's answer to a request that

@@ -42,9 +42,9 @@ func (c codec) query(h http.Header, r *server.Request) (server.Response, error) 
 		return server.Response{Meta: a.Meta}, err
 	}
 	setting := r.Setting(a.Origin)
-	a.Job.SetText(h, setting, a.Err)
+	head := a.Job.SetText(h, setting, a.Err)
 	r.SetSession(h, a.Session, "/", setting)
-	reply := server.Response{Status: a.Status, Meta: a.Meta, RetryAfter: a.RetryAfter}
+	reply := server.Response{Status: a.Status, Meta: a.Meta, RetryAfter: a.RetryAfter, Head: head}
 	if output, after := a.Job.Text(a.Err); after == nil && len(output) <= wire.PieceBytes {
 		reply.Body = output
 	} else {

@@ -11,9 +11,9 @@ import (
 // encodeAnswer encodes an answer about a job.
 func encodeAnswer(h http.Header, r *server.Request, a *service.Answer) server.Response {
 	setting := r.Setting(a.Origin)
-	a.Job.SetJSON(h, setting)
+	head := a.Job.SetJSON(h, setting)
 	r.SetSession(h, a.Session, "/", setting)
-	reply := server.Response{Status: a.Status, Meta: a.Meta, RetryAfter: a.RetryAfter}
+	reply := server.Response{Status: a.Status, Meta: a.Meta, RetryAfter: a.RetryAfter, Head: head}
 	if size := a.Job.Size(); size > service.UnreservedBytes {
 		reply.Pieces = a.Job.Pieces()
 	} else {

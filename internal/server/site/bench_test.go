@@ -91,12 +91,12 @@ var views = []struct {
 	allocations        float64
 	lines              []string
 }{
-	{"trivial", "/trivial?name=ada", "200", 125, nil},
-	{"SQLite read", "/read?id=2", "200", 150, nil},
-	{"pattern", "/blog/first", "200", 190, nil},
-	{"file", "/note.txt", "200", 55, nil},
-	{"file compressed", "/note.txt", "200", 75, []string{"Accept-Encoding: gzip"}},
-	{"file not modified", "/note.txt", "304", 68, []string{"If-None-Match: *"}},
+	{"trivial", "/trivial?name=ada", "200", 115, nil},
+	{"SQLite read", "/read?id=2", "200", 145, nil},
+	{"pattern", "/blog/first", "200", 175, nil},
+	{"file", "/note.txt", "200", 39, nil},
+	{"file compressed", "/note.txt", "200", 66, []string{"Accept-Encoding: gzip"}},
+	{"file not modified", "/note.txt", "304", 60, []string{"If-None-Match: *"}},
 }
 
 // BenchmarkPage has the service answer with pages and files, over a real connection.

@@ -259,19 +259,19 @@ func (v *visit) sendHeld(held *service.HeldFile) server.Response {
 	if v.r.Setting("").HTTPS {
 		headers = &held.Encrypted
 	}
-	list := headers.Load()
-	if list == nil {
+	head := headers.Load()
+	if head == nil {
 		answer := v.header
 		v.header = http.Header{} // of the file alone
 		v.describe(held.Name, int64(len(held.Content)))
 		wire.SetContent(v.header, held.Tag, held.Modified)
-		made := wire.HeaderFieldsOf(v.header)
-		v.header, list = answer, &made
-		headers.Store(list)
+		head = wire.NewHead(v.header)
+		v.header = answer
+		headers.Store(head)
 	}
-	wire.SetHeaderFields(v.header, *list)
+	head.Describe(v.header)
 	v.isHeld = true
-	return server.Response{Status: http.StatusOK, Meta: v.site.Meta, Body: held.Content, After: func() {
+	return server.Response{Status: http.StatusOK, Meta: v.site.Meta, Head: head, Body: held.Content, After: func() {
 		v.site.Close()
 		if v.r.Method != http.MethodHead {
 			v.site.CountSent(v.r.Context(), int64(len(held.Content)))
@@ -446,7 +446,7 @@ func (v *visit) encodeOutput(q *exchange.Request, a *service.Answer, reply serve
 		set.Status = status
 	}
 	s := v.r.Setting("")
-	wire.SetSitePage(v.header, s, !utf8.Valid(output.Result))
+	reply.Head = wire.BeginSitePage(v.header, s, !utf8.Valid(output.Result))
 	v.setOwn()
 	v.r.SetSession(v.header, a.Session, v.prefix, s)
 	reply.Status = apply(v.header, set, setting{HeaderOptions: s, called: v.r.Host, at: v.r.URL.EscapedPath(), place: v.place, sent: q.Cookie, isOwn: v.isOwn})
