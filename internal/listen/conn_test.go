@@ -50,8 +50,8 @@ func pair(t *testing.T) (ours *conn, below *countingConn, client net.Conn) {
 	below = &countingConn{Conn: accepted}
 	ours = newConn(below, func() {})
 	t.Cleanup(func() {
-		ours.Close()
-		client.Close()
+		_ = ours.Close()
+		_ = client.Close()
 	})
 	return ours, below, client
 }
@@ -62,31 +62,31 @@ func TestDeadlinesAreToldOnce(t *testing.T) {
 	buffer := make([]byte, 4096)
 	const requests = 50
 	for range requests {
-		ours.SetReadDeadline(time.Now().Add(time.Minute)) // idle
+		_ = ours.SetReadDeadline(time.Now().Add(time.Minute)) // idle
 		if _, err := client.Write([]byte("a request")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.ReadFull(ours, buffer[:9]); err != nil {
 			t.Fatal(err)
 		}
-		ours.SetReadDeadline(time.Now().Add(time.Minute / 2)) // its headers
-		ours.SetReadDeadline(time.Now().Add(time.Minute))     // all of it
-		ours.SetReadDeadline(time.Time{})
+		_ = ours.SetReadDeadline(time.Now().Add(time.Minute / 2)) // its headers
+		_ = ours.SetReadDeadline(time.Now().Add(time.Minute))     // all of it
+		_ = ours.SetReadDeadline(time.Time{})
 		ended := make(chan error)
 		go func() {
 			_, err := ours.Read(make([]byte, 1))
 			ended <- err
 		}()
-		ours.SetWriteDeadline(time.Now().Add(time.Minute))
+		_ = ours.SetWriteDeadline(time.Now().Add(time.Minute))
 		if _, err := ours.Write([]byte("an answer")); err != nil {
 			t.Fatal(err)
 		}
-		ours.SetReadDeadline(time.Unix(1, 0))
+		_ = ours.SetReadDeadline(time.Unix(1, 0))
 		if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("the wait for the caller's end gave %v", err)
 		}
-		ours.SetReadDeadline(time.Time{})
-		ours.SetWriteDeadline(time.Time{})
+		_ = ours.SetReadDeadline(time.Time{})
+		_ = ours.SetWriteDeadline(time.Time{})
 		if _, err := io.ReadFull(client, buffer[:9]); err != nil {
 			t.Fatal(err)
 		}
@@ -115,25 +115,25 @@ func TestDeadlinesAreKept(t *testing.T) {
 				return ended
 			}
 			start := time.Now()
-			kind.set(ours, start.Add(20*time.Millisecond))
+			_ = kind.set(ours, start.Add(20*time.Millisecond))
 			ended := begin()
 			later := start.Add(100 * time.Millisecond)
-			kind.set(ours, later)
+			_ = kind.set(ours, later)
 			if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) || time.Now().Before(later) {
 				t.Errorf("a deadline that was put off: %v after %s", err, time.Since(start))
 			}
 			if err := <-begin(); !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("after its deadline: %v", err)
 			}
-			kind.set(ours, time.Now().Add(time.Hour))
+			_ = kind.set(ours, time.Now().Add(time.Hour))
 			ended = begin()
-			kind.set(ours, time.Now().Add(10*time.Millisecond))
+			_ = kind.set(ours, time.Now().Add(10*time.Millisecond))
 			if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("a deadline that was brought forward: %v", err)
 			}
-			kind.set(ours, time.Time{})
+			_ = kind.set(ours, time.Time{})
 			ended = begin()
-			kind.set(ours, time.Unix(1, 0))
+			_ = kind.set(ours, time.Unix(1, 0))
 			if err := <-ended; !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("where none was: %v", err)
 			}
@@ -148,7 +148,7 @@ func TestWriteGoesOn(t *testing.T) {
 	for i := range sent {
 		sent[i] = byte(i * i >> 8)
 	}
-	ours.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
+	_ = ours.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
 	ended := make(chan error, 1)
 	go func() {
 		n, err := ours.Write(sent)
@@ -157,7 +157,7 @@ func TestWriteGoesOn(t *testing.T) {
 		}
 		ended <- err
 	}()
-	ours.SetWriteDeadline(time.Now().Add(time.Hour))
+	_ = ours.SetWriteDeadline(time.Now().Add(time.Hour))
 	first, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	<-first.Done() // the first deadline is over, and the system's buffers are full
@@ -187,10 +187,10 @@ func TestWatch(t *testing.T) {
 	t.Run("what is sent meanwhile", func(t *testing.T) {
 		ours, _, client := pair(t)
 		waiting := read(ours, 1)
-		client.Write([]byte("pipelined"))
-		ours.SetReadDeadline(time.Unix(1, 0))
+		_, _ = client.Write([]byte("pipelined"))
+		_ = ours.SetReadDeadline(time.Unix(1, 0))
 		first := <-waiting
-		ours.SetReadDeadline(time.Time{})
+		_ = ours.SetReadDeadline(time.Time{})
 		if first != "p" && first != os.ErrDeadlineExceeded.Error() {
 			t.Fatalf("the wait gave %q", first)
 		}
@@ -205,7 +205,7 @@ func TestWatch(t *testing.T) {
 	})
 	t.Run("a byte", func(t *testing.T) {
 		ours, _, client := pair(t)
-		client.Write([]byte("x"))
+		_, _ = client.Write([]byte("x"))
 		if got := <-read(ours, 1); got != "x" {
 			t.Errorf("%q was read", got)
 		}
@@ -213,7 +213,7 @@ func TestWatch(t *testing.T) {
 	t.Run("the caller hangs up", func(t *testing.T) {
 		ours, _, client := pair(t)
 		waiting := read(ours, 1)
-		client.Close()
+		_ = client.Close()
 		if got := <-waiting; got != "EOF" {
 			t.Errorf("it gave %q", got)
 		}
@@ -221,7 +221,7 @@ func TestWatch(t *testing.T) {
 	t.Run("it is closed here", func(t *testing.T) {
 		ours, _, _ := pair(t)
 		waiting := read(ours, 1)
-		ours.Close()
+		_ = ours.Close()
 		if got := <-waiting; got == "" || got == "EOF" {
 			t.Errorf("it gave %q", got)
 		}
@@ -241,7 +241,7 @@ func TestHangUpEndsCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-begun
-	client.Close()
+	_ = client.Close()
 	<-ended
 }
 
@@ -259,8 +259,8 @@ func dial(t *testing.T, h http.Handler) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		client.Close()
-		s.Shutdown(context.Background(), time.Now().Add(time.Minute))
+		_ = client.Close()
+		_, _ = s.Shutdown(context.Background(), time.Now().Add(time.Minute))
 	})
 	return client
 }

@@ -118,7 +118,7 @@ func TestHeadElsewhere(t *testing.T) {
 	s.Config.ConnContext = withConn
 	s.StartTLS()
 	defer s.Close()
-	r, err := http.NewRequestWithContext(t.Context(), "GET", s.URL, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestHeadIsNotLost(t *testing.T) {
 		if n, err := ours.Write([]byte(first)); n != 0 || err == nil {
 			t.Errorf("%q: %d bytes are written, %v", first, n, err)
 		}
-		ours.Close()
+		_ = ours.Close()
 		if got, err := io.ReadAll(client); err != nil || len(got) > 0 {
 			t.Errorf("%q: the client got %q, %v", first, got, err)
 		}
