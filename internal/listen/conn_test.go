@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -105,6 +106,13 @@ func TestDeadlinesAreToldOnce(t *testing.T) {
 	}
 }
 
+// isBusy tells whether a call is on its way.
+func (c *conn) isBusy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.read.calls+c.write.calls > 0
+}
+
 // TestDeadlinesAreKept moves deadlines of calls that are on their way.
 func TestDeadlinesAreKept(t *testing.T) {
 	full := make([]byte, 16<<20) // more than the system holds for a client that reads nothing
@@ -120,6 +128,9 @@ func TestDeadlinesAreKept(t *testing.T) {
 			begin := func() <-chan error {
 				ended := make(chan error, 1)
 				go func() { ended <- kind.call(ours) }()
+				for !ours.isBusy() && len(ended) == 0 {
+					runtime.Gosched()
+				}
 				return ended
 			}
 			for wait := 20 * time.Millisecond; ; wait *= 2 {
@@ -172,6 +183,9 @@ func TestWriteGoesOn(t *testing.T) {
 		}
 		ended <- err
 	}()
+	for !ours.isBusy() {
+		runtime.Gosched()
+	}
 	_ = ours.SetWriteDeadline(time.Now().Add(time.Hour))
 	first, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
@@ -220,9 +234,11 @@ func TestWatch(t *testing.T) {
 	})
 	t.Run("a byte", func(t *testing.T) {
 		ours, _, client := pair(t)
-		_, _ = client.Write([]byte("x"))
-		if got := <-read(ours, 1); got != "x" {
-			t.Errorf("%q was read", got)
+		for range 2 { // the second is watched as the first is
+			_, _ = client.Write([]byte("x"))
+			if got := <-read(ours, 1); got != "x" {
+				t.Errorf("%q was read", got)
+			}
 		}
 	})
 	t.Run("the caller hangs up", func(t *testing.T) {
