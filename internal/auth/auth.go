@@ -196,9 +196,10 @@ func (a *Authenticator) byKey(ctx context.Context, identity string, hash account
 // Password checks a username, e-mail address or phone number with the
 // account's password, as the JSON convention sends them.
 //
-// A verified password is remembered for five minutes under the epoch of the
-// account's credentials, which is read first: callers that send it with every
-// call pay for one hash, and a password that was changed is not found again.
+// A verified password is remembered for five minutes under the stored hash that it
+// was checked against, which is read first: callers that send it with every call pay
+// for one hash, and a password that was changed is not found again. A rotated key
+// changes nothing of it.
 func (a *Authenticator) Password(ctx context.Context, name, secret string, from Source) (principal.Principal, error) {
 	p, named, err := a.password(ctx, name, secret, from)
 	a.reportFailure(principal.ByPassword, name, named, from, err)
@@ -242,7 +243,7 @@ type candidate struct {
 	name   string
 	row    account.Account
 	usable bool   // the row is there, and its password may open it
-	digest digest // of the password, under the row's epoch
+	digest digest // of the password, under the row's hash of it
 }
 
 func (a *Authenticator) candidate(ctx context.Context, name, secret string) (candidate, error) {
@@ -256,16 +257,15 @@ func (a *Authenticator) candidate(ctx context.Context, name, secret string) (can
 		}
 		c.usable = err == nil && !c.row.Disabled && c.row.PasswordHash != ""
 	}
+	// Lengths stand in front, so that no two pairs are written alike.
 	var head [17]byte
+	of := c.name
 	if c.usable {
-		head[0] = 1
-		binary.BigEndian.PutUint64(head[1:], uint64(c.row.ID))
-		binary.BigEndian.PutUint64(head[9:], uint64(c.row.Epoch))
-		c.digest = a.digester.digest(head[:], "", secret)
-	} else {
-		binary.BigEndian.PutUint64(head[1:], uint64(len(c.name)))
-		c.digest = a.digester.digest(head[:], c.name, secret)
+		head[0], of = 1, c.row.PasswordHash
+		binary.BigEndian.PutUint64(head[9:], uint64(c.row.ID))
 	}
+	binary.BigEndian.PutUint64(head[1:], uint64(len(of)))
+	c.digest = a.digester.digest(head[:], of, secret)
 	return c, nil
 }
 

@@ -30,8 +30,10 @@ const (
 
 // cheap hashes a password with so little work that tests can check many. A log-in
 // with it is followed by a rehash, which counts the hashes that matched.
-func cheap(text string) string {
-	salt := []byte("saltsalt")
+func cheap(text string) string { return salted(text, "saltsalt") }
+
+func salted(text, with string) string {
+	salt := []byte(with)
 	tag := argon2.IDKey([]byte(text), salt, 1, 8, 1, 32)
 	b64 := base64.RawStdEncoding.EncodeToString
 	return fmt.Sprintf("$argon2id$v=19$m=8,t=1,p=1$%s$%s", b64(salt), b64(tag))
@@ -269,13 +271,13 @@ func TestRotatedCredentialsAreDead(t *testing.T) {
 	}
 	wantCode(t, "the old password, remembered", login(secret), fault.BadCredentials)
 	wantCode(t, "the new password", login(other), "")
-	if err := f.store.SetPassword(ctx, f.ada.ID, cheap(secret)); err != nil {
+	if err := f.store.SetPassword(ctx, f.ada.ID, salted(secret, "pepper!!")); err != nil {
 		t.Fatal(err)
 	}
 	wantCode(t, "the password between", login(other), fault.BadCredentials)
 	wantCode(t, "the first one again", login(secret), "")
 	if f.store.matches() != 3 {
-		t.Errorf("%d hashes matched, want 3: nothing may be remembered across epochs", f.store.matches())
+		t.Errorf("%d hashes matched, want 3: nothing may be remembered across changes of the password", f.store.matches())
 	}
 
 	key, err := account.NewKey(strings.NewReader(strings.Repeat("n", 32)))
@@ -289,6 +291,11 @@ func TestRotatedCredentialsAreDead(t *testing.T) {
 	wantCode(t, "the old key", err, fault.BadCredentials)
 	_, err = f.Key(ctx, "ada", key.Reveal(), home)
 	wantCode(t, "the new key", err, "")
+	wantCode(t, "the password after the key was rotated", login(secret), "")
+	wantCode(t, "a wrong one", login(other), fault.BadCredentials)
+	if f.store.matches() != 3 {
+		t.Errorf("%d hashes matched, want 3: a rotated key says nothing of the password", f.store.matches())
+	}
 	if err := f.store.SetFlag(ctx, f.ada.ID, account.FlagDisabled, true); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ const (
 )
 
 // verifiedCache remembers which passwords were verified, by their digests. What was
-// verified under an earlier epoch is never asked for again and goes with its
+// verified against an earlier hash is never asked for again and goes with its
 // time.
 type verifiedCache struct {
 	mu    sync.Mutex
