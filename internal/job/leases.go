@@ -79,6 +79,8 @@ type Places struct {
 type Claimed struct {
 	Head
 	From State // that it was in before
+	// Brought is what it was accepted with, where it was never begun and that is little; nil where it is to be loaded.
+	Brought *Stored
 }
 
 // Leases is what the worker's loop calls: it finds jobs to run, and claims them. A job

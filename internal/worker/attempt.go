@@ -40,8 +40,9 @@ type attempt struct {
 // alone.
 type claim struct {
 	lease       job.Lease
-	from        job.State // that the job was claimed in
-	head        *job.Head // as it was claimed; nil where it is to be read
+	from        job.State   // that the job was claimed in
+	head        *job.Head   // as it was claimed; nil where it is to be read
+	brought     *job.Stored // likewise, what it was accepted with; nil where it is to be loaded
 	live        *liveJob
 	releaseSlot func()
 	probe       bool // it is the one that runs of those in quarantine
@@ -350,10 +351,13 @@ func (a *attempt) readHead(ctx context.Context) (*job.Head, error) {
 // load reads what the job was accepted with, and where it continues, for which memory is
 // reserved.
 func (a *attempt) load(ctx context.Context) error {
-	a.ticket.Yield()
-	s, err := a.w.o.Queue.Load(ctx, a.lease.Seq)
-	if err != nil {
-		return err
+	s := a.brought
+	if a.brought = nil; s == nil {
+		a.ticket.Yield()
+		var err error
+		if s, err = a.w.o.Queue.Load(ctx, a.lease.Seq); err != nil {
+			return err
+		}
 	}
 	if s.Lease.Attempt != a.lease.Attempt {
 		return job.ErrLeaseLost

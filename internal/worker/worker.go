@@ -139,8 +139,11 @@ type Worker struct {
 	topics    map[job.ID]map[chan struct{}]bool
 	listeners map[job.ID][]*machineListener
 	scheduler scheduler
-	dead      []int64   // incarnations that are no members and had jobs when it was last looked
-	recall    time.Time // when accepted jobs that left the queues are looked for; zero for never
+	// claiming says that jobs are being claimed, and that slots which come free meanwhile wait for that: where the store is
+	// another process, it costs less to claim many jobs at once than to claim each at once. Never where nobody shares the store.
+	claiming bool
+	dead     []int64   // incarnations that are no members and had jobs when it was last looked
+	recall   time.Time // when accepted jobs that left the queues are looked for; zero for never
 }
 
 // New returns a worker that does nothing before Start.
@@ -295,7 +298,7 @@ func (w *Worker) watchDue(ctx context.Context) {
 	}
 	const often = 10 * time.Millisecond
 	for {
-		wait := seldom
+		wait, began := seldom, time.Now()
 		if err := w.collect(ctx); err != nil {
 			w.logRetry("jobs that are due could not be read and will be looked for again", err)
 		} else if err := w.recallAccepted(ctx); err != nil {
@@ -304,6 +307,9 @@ func (w *Worker) watchDue(ctx context.Context) {
 			w.logRetry("when a job is due could not be read", err)
 		} else if !next.IsZero() {
 			wait = min(max(next.Sub(w.o.Clock()), often), seldom)
+		}
+		if w.o.Hints != nil && !rest(ctx, min(lookRest*time.Since(began), often)) {
+			return
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -314,6 +320,22 @@ func (w *Worker) watchDue(ctx context.Context) {
 			return
 		}
 		timer.Stop()
+	}
+}
+
+// lookRest is for how many times as long as a look at the due jobs took the next one is put off, however many hints come: all
+// members look, and the store has more to do.
+const lookRest = 3
+
+// rest waits; false where the context has ended.
+func rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -480,12 +502,13 @@ func (w *Worker) dispatch() {
 func (w *Worker) reserve() (reservation, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.draining.Load() || w.resting.Load() && w.companions.Load() > 0 {
+	if w.draining.Load() || w.resting.Load() && w.companions.Load() > 0 || w.claiming {
 		return reservation{}, false
 	}
 	r, ok := w.scheduler.reserve()
 	if ok {
 		w.attempts.Add(1)
+		w.claiming = w.o.Hints != nil
 	}
 	return r, ok
 }
@@ -505,13 +528,14 @@ func (w *Worker) beginReserved(r reservation) {
 	}
 	w.mu.Lock()
 	cached := w.scheduler.settle(r, claimed)
+	w.claiming = false
 	w.attempts.Add(len(claimed))
 	w.mu.Unlock()
 	w.dispatch() // in slots that are left
 	for i := range claimed {
 		a := cached[i]
 		if a == nil {
-			a = &attempt{w: w, claim: claim{head: &claimed[i].Head}}
+			a = &attempt{w: w, claim: claim{head: &claimed[i].Head, brought: claimed[i].Brought}}
 		}
 		a.lease, a.from, a.probe = claimed[i].Lease, claimed[i].From, r.suspects
 		releaseSlot := w.releaser(claimed[i].Account)

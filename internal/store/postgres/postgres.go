@@ -156,7 +156,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(explain(err), c.close())
 	}
-	c.session.IDs, c.session.Elsewhere = ids, relational.NewElsewhereCounts()
+	c.session.IDs, c.session.Elsewhere, c.session.Node = ids, relational.NewElsewhereCounts(), &relational.Node{}
 	s.Store = relational.New(s, ids)
 	s.AcceptTogether()
 	if s.writer, err = newWriter(ctx, c, s, serializable); err != nil {
@@ -167,7 +167,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.writer.close())
 	}
 	second.session = c.session
-	second.session.Conn = second
+	second.session.Conn, second.session.Beside = second, true
 	if s.locker, err = newWriter(ctx, second, s, readCommitted); err != nil {
 		return nil, errors.Join(explain(err), second.close(), s.writer.close())
 	}

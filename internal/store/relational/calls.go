@@ -179,7 +179,7 @@ func (q Queue) Signal(ctx context.Context, a account.ID, id job.ID, s *job.Signa
 		left = false
 		var seq int64
 		var ended bool
-		found, err := t.one("SELECT seq, CASE WHEN finished IS NULL THEN 0 ELSE 1 END FROM jobs WHERE id = ? AND account = ?", func(r row) { seq, ended = r.int(0), r.bool(1) }, t.conn.IDs.place(id), int64(a))
+		found, err := t.one("SELECT seq, CASE WHEN finished IS NULL THEN 0 ELSE 1 END FROM jobs WHERE id = ? AND account = ?"+lockJobs, func(r row) { seq, ended = r.int(0), r.bool(1) }, t.conn.IDs.place(id), int64(a))
 		switch {
 		case err != nil:
 			return false, err

@@ -20,7 +20,8 @@ func (s *Store) Members() Members { return Members{s} }
 // Join implements member.Store.
 func (s Members) Join(ctx context.Context, n member.Node) (m member.Member, last int64, err error) {
 	err = s.store.write(ctx, func(t tx) error {
-		m.ID, t.conn.member = n.ID, n.ID
+		m.ID = n.ID
+		t.conn.joined(n.ID)
 		// A move that began after the store was opened.
 		if err := t.CheckMoves(); err != nil {
 			return err

@@ -317,6 +317,9 @@ func (q Queue) Release(ctx context.Context, l job.Lease, at time.Time, failures 
 
 // Finish implements job.Attempts.
 func (q Queue) Finish(ctx context.Context, l job.Lease, e *job.End) error {
+	if decided, err := q.finishShared(ctx, l, e); decided {
+		return err
+	}
 	return q.store.write(ctx, func(t tx) error { return t.finish(l, e) })
 }
 

@@ -36,8 +36,9 @@ func (t tx) claimJobs(c *job.ClaimQuery) (claimed []job.Claimed, err error) {
 	if err != nil {
 		return nil, err
 	}
+	var found []claimable
 	for _, p := range c.Free {
-		p.N = min(p.N, c.Limit-len(claimed))
+		p.N = min(p.N, c.Limit-len(found))
 		if p.N <= 0 {
 			continue
 		}
@@ -45,11 +46,9 @@ func (t tx) claimJobs(c *job.ClaimQuery) (claimed []job.Claimed, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range list {
-			claimed = append(claimed, one.Claimed)
-		}
+		found = append(found, list...)
 	}
-	return claimed, t.claimLocked(c, claimed)
+	return t.claimLocked(c, found)
 }
 
 // stillDead returns those incarnations that are no members.
@@ -66,15 +65,16 @@ func (t tx) stillDead(incarnations []int64) (dead []int64, err error) {
 	return dead, nil
 }
 
-// claimable is a job that may be claimed, and since when it is due.
+// claimable is a job that may be claimed, the state that it is in, and since when it is due. What else is known of it is
+// read when it is claimed: of those that are passed over nobody needs it.
 type claimable struct {
-	job.Claimed
-	at time.Time
+	seq  int64
+	from job.State
+	at   time.Time
 }
 
 const (
-	selectAccepted = "SELECT " + summaryColumns + ", seq, attempt, ran, failures, crashes, stopping, webhook, due, " + taskSizes + ", 0, 0, 0, concurrency_key FROM jobs WHERE "
-	selectBegun    = "SELECT " + summaryColumns + ", seq, attempt, ran, failures, crashes, stopping, webhook, due, " + taskSizes + ", " + progressSizes + ", concurrency_key FROM jobs WHERE "
+	selectClaimable = "SELECT seq, state, due FROM jobs WHERE "
 
 	ofMember    = "member = ?7 AND member IS NOT NULL AND account = ?1"
 	mayBeBegun  = " AND format <= ?3 AND (CASE WHEN crashes >= ?4 THEN 1 ELSE 0 END) = ?5 AND stopping >= ?6 AND uses_databases <= ?8 "
@@ -95,86 +95,125 @@ func (t tx) claimable(c *job.ClaimQuery, dead []int64, p job.Places) (list []cla
 	sources := 0
 	read := func(sql string, of any) error {
 		sources++
-		return t.each(sql, func(r row) { list = append(list, readClaimable(r)) },
+		return t.each(sql, func(r row) { list = append(list, claimable{r.int(0), job.State(r.text(1)), r.time(2)}) },
 			int64(p.Account), p.N, c.Formats, job.SuspectCrashes, c.Suspects, p.Stopping, of, !elsewhere)
 	}
 	// One that was never begun has not crashed.
 	if !c.Suspects {
-		if err := read(selectAccepted+ofMember+" AND state = 'accepted'"+mayBeBegun+inItsOrder, c.Member.Incarnation); err != nil {
+		if err := read(selectClaimable+ofMember+" AND state = 'accepted'"+mayBeBegun+inItsOrder, c.Member.Incarnation); err != nil {
 			return nil, err
 		}
 	}
 	for _, incarnation := range dead {
-		for _, sql := range []string{
-			selectAccepted + ofMember + " AND state = 'accepted'" + mayBeBegun + inItsOrder,
-			selectBegun + ofMember + " AND state = 'running'" + mayBeBegun + inItsOrder,
-		} {
-			if err := read(sql, incarnation); err != nil {
+		for _, state := range []string{" AND state = 'accepted'", " AND state = 'running'"} {
+			if err := read(selectClaimable+ofMember+state+mayBeBegun+inItsOrder, incarnation); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if p.Due {
-		if err := read(selectBegun+ofNobodyDue+mayBeBegun+longestDue, c.Now); err != nil {
+		if err := read(selectClaimable+ofNobodyDue+mayBeBegun+longestDue, c.Now); err != nil {
 			return nil, err
 		}
 	}
 	if sources > 1 {
-		slices.SortStableFunc(list, func(a, b claimable) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.Lease.Seq, b.Lease.Seq)) })
+		slices.SortStableFunc(list, func(a, b claimable) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.seq, b.seq)) })
 	}
 	return list[:min(len(list), p.N)], nil
 }
 
-func readClaimable(r row) claimable {
+// claimLocked makes jobs the member's that were found to be claimable, and locked, in the same transaction.
+func (t tx) claimLocked(c *job.ClaimQuery, found []claimable) ([]job.Claimed, error) {
+	if len(found) == 0 {
+		return nil, nil
+	}
+	// Who buries the member waits for this, and finds what it has claimed.
+	alive, err := t.has("SELECT 1 FROM members WHERE id = ? AND incarnation = ?"+lockKey, c.Member.ID, c.Member.Incarnation)
+	if err != nil {
+		return nil, err
+	}
+	if !alive {
+		return nil, t.whyNoMember(c.Member)
+	}
+	var fresh, others []int64
+	places := make(map[int64]int, len(found))
+	for i, f := range found {
+		places[f.seq] = i
+		if f.from == job.Accepted {
+			fresh = append(fresh, f.seq)
+		} else {
+			others = append(others, f.seq)
+		}
+	}
+	claimed := make([]job.Claimed, len(found))
+	take := func(numbers []int64, returning string, read func(row) job.Claimed) error {
+		for some := range slices.Chunk(numbers, mostListed) {
+			in, args := listed([]any{c.Now, c.Member.Incarnation}, some)
+			n := 0
+			if err := t.each("UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = CASE WHEN crashes = 0 THEN 1 ELSE 0 END, due = ?, member = ? WHERE seq IN "+in+returning, func(r row) {
+				one := read(r)
+				place := places[one.Lease.Seq]
+				one.From = found[place].from
+				claimed[place] = one
+				n++
+			}, args...); err != nil {
+				return err
+			}
+			if n != len(some) {
+				return fmt.Errorf("%d of %d jobs were claimed that were locked", n, len(some))
+			}
+		}
+		return nil
+	}
+	if err := take(fresh, returningFresh, readFresh); err != nil {
+		return nil, err
+	}
+	if err := take(others, returningBegun, readClaimed); err != nil {
+		return nil, err
+	}
+	for i := range claimed {
+		if err := t.endPause(c, &claimed[i]); err != nil {
+			return nil, err
+		}
+	}
+	return claimed, nil
+}
+
+// What a claim returns of jobs. One that was accepted, and never begun, has made nothing yet; what it was accepted with comes
+// with it, so that it need not be read again, unless that is much: nobody has counted it yet.
+const (
+	returningClaimed = " RETURNING " + summaryColumns + ", seq, attempt, ran, failures, crashes, stopping, webhook, concurrency_key, " + taskSizes
+	returningBegun   = returningClaimed + ", " + progressSizes
+	returningFresh   = returningClaimed + ", 0, 0, 0, program, history_bytes, CASE WHEN length(task) <= 4096 THEN task END"
+)
+
+func readClaimed(r row) job.Claimed {
 	h := job.Head{Summary: readSummary(r)}
 	const next = 11 // after the summary's
 	h.Lease = job.Lease{Seq: r.int(next), ID: h.ID, Account: h.Account, Attempt: r.int(next + 1)}
 	h.Ran = time.Duration(r.int(next+2)) * time.Microsecond
 	h.Failures, h.Crashes, h.Stopping, h.Webhook = int(r.int(next+3)), int(r.int(next+4)), r.bool(next+5), r.text(next+6)
+	h.Keyed = r.text(next+7) != ""
 	h.Sizes = job.Sizes{Task: r.int(next + 8), Program: r.int(next + 9), Snapshot: r.int(next + 10), Journal: r.int(next + 11), Output: r.int(next + 12)}
-	h.Keyed = r.text(next+13) != ""
-	return claimable{job.Claimed{Head: h, From: h.State}, r.time(next + 7)}
+	return job.Claimed{Head: h}
 }
 
-// claimLocked makes jobs the member's that were found to be claimable, and locked, in the same transaction.
-func (t tx) claimLocked(c *job.ClaimQuery, jobs []job.Claimed) error {
-	if len(jobs) == 0 {
-		return nil
+func readFresh(r row) job.Claimed {
+	one := readClaimed(r)
+	const next = 24 // after readClaimed's
+	if r.null(next + 2) {
+		return one
 	}
-	// Who buries the member waits for this, and finds what it has claimed.
-	alive, err := t.has("SELECT 1 FROM members WHERE id = ? AND incarnation = ?"+lockKey, c.Member.ID, c.Member.Incarnation)
-	if err != nil {
-		return err
+	one.Brought = &job.Stored{
+		Summary: one.Summary, Lease: one.Lease, Spec: r.bytes(next + 2), Ran: one.Ran, Failures: one.Failures,
+		Stopping: one.Stopping, Webhook: one.Webhook, HistoryBytes: r.int(next + 1),
 	}
-	if !alive {
-		return t.whyNoMember(c.Member)
-	}
-	numbers := make([]int64, len(jobs))
-	for i := range jobs {
-		numbers[i] = jobs[i].Lease.Seq
-	}
-	for some := range slices.Chunk(numbers, mostListed) {
-		in, args := listed([]any{c.Now, c.Member.Incarnation}, some)
-		n, err := t.exec("UPDATE jobs SET state = 'running', attempt = attempt + 1, begun = CASE WHEN crashes = 0 THEN 1 ELSE 0 END, due = ?, member = ? WHERE seq IN "+in, args...)
-		if err != nil {
-			return err
-		}
-		if n != int64(len(some)) {
-			return fmt.Errorf("%d of %d jobs were claimed that were locked", n, len(some))
-		}
-	}
-	for i := range jobs {
-		if err := t.beginClaimed(c, &jobs[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	copy(one.Brought.Program[:], r.s.Blob(next))
+	return one
 }
 
-// beginClaimed says of a job what has become of it by the claim; a question that it was paused at is over.
-func (t tx) beginClaimed(c *job.ClaimQuery, one *job.Claimed) error {
-	one.State = job.Running
-	one.Lease.Attempt++
+// endPause ends the question that a claimed job was paused at.
+func (t tx) endPause(c *job.ClaimQuery, one *job.Claimed) error {
 	if one.From != job.Paused {
 		return nil
 	}

@@ -3,6 +3,7 @@ package relational
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"ql/internal/account"
@@ -26,6 +27,7 @@ var errApart = errors.New("the jobs are stored each by itself")
 type together struct {
 	ended    *batch.Group[*acceptance]
 	accepted *batch.Group[*acceptance]
+	finished *batch.Group[*finishing]
 }
 
 // acceptance is a job that is being accepted, and what became of it.
@@ -38,11 +40,12 @@ type acceptance struct {
 	err         error
 }
 
-// AcceptTogether has jobs that are accepted at the same time share statements.
+// AcceptTogether has jobs that are accepted, or end, at the same time share statements.
 func (s *Store) AcceptTogether() {
 	s.together = &together{
 		ended:    batch.New(maxTogether, func(list []*acceptance) { s.acceptTogether(list, tx.insertEndedTogether) }),
 		accepted: batch.New(maxTogether, func(list []*acceptance) { s.acceptTogether(list, tx.insertTogether) }),
+		finished: batch.New(maxTogether, s.finishTogether),
 	}
 }
 
@@ -54,7 +57,11 @@ func (s *Store) mayShare(ctx context.Context, t *job.Task) bool {
 // acceptTogether stores jobs in one change, also one alone: those that come meanwhile are the next. Its error is that of
 // all, unless they are to be stored apart.
 func (s *Store) acceptTogether(list []*acceptance, insert func(tx, []*acceptance) error) {
-	ctx, cancel := ofAll(list)
+	contexts := make([]context.Context, len(list))
+	for i, one := range list {
+		contexts[i] = one.ctx
+	}
+	ctx, cancel := ofAll(contexts)
 	defer cancel()
 	err := s.write(ctx, func(t tx) error { return insert(t, list) })
 	if err != nil && !fault.Is(err, fault.StorageUnavailable) && !fault.Is(err, fault.OutcomeUnknown) {
@@ -67,14 +74,14 @@ func (s *Store) acceptTogether(list []*acceptance, insert func(tx, []*acceptance
 
 // ofAll returns a context for all: the end of one caller's undoes nobody else's job. It ends where the last of those does,
 // so that it is known that somebody waits.
-func ofAll(list []*acceptance) (context.Context, context.CancelFunc) {
-	ctx := context.WithoutCancel(list[0].ctx)
-	last, waits := list[0].ctx.Deadline()
+func ofAll(list []context.Context) (context.Context, context.CancelFunc) {
+	ctx := context.WithoutCancel(list[0])
+	last, waits := list[0].Deadline()
 	if !waits {
 		return ctx, func() {}
 	}
 	for _, one := range list[1:] {
-		if at, ok := one.ctx.Deadline(); ok && at.After(last) {
+		if at, ok := one.Deadline(); ok && at.After(last) {
 			last = at
 		}
 	}
@@ -208,16 +215,17 @@ func (t tx) checkElsewhereTogether(list []*acceptance) error {
 	return nil
 }
 
-// sharedRows is how many of so many rows a statement stores: there are few such statements.
-func sharedRows(left int) int {
-	n := 1
-	for n < maxShared && 4*n <= left {
-		n *= 4
-	}
-	return n
-}
+// sharedSizes are how many rows statements store: there are few such statements.
+var sharedSizes = []int{1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64}
 
-const maxShared = 64
+// sharedRows is how many of so many rows a statement stores.
+func sharedRows(left int) int {
+	at, exact := slices.BinarySearch(sharedSizes, left)
+	if exact {
+		return left
+	}
+	return sharedSizes[at-1]
+}
 
 // The statements, by how many rows they store.
 var (
@@ -227,7 +235,7 @@ var (
 
 func rowsOf(into, row, end string) map[int]string {
 	all := map[int]string{}
-	for n := 1; n <= maxShared; n *= 4 {
+	for _, n := range sharedSizes {
 		all[n] = into + row + strings.Repeat(", "+row, n-1) + end
 	}
 	return all

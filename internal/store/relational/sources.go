@@ -1,8 +1,11 @@
 package relational
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"ql/internal/account"
@@ -31,7 +34,12 @@ func (t tx) keepSources(records []*job.Record) ([]int64, error) {
 		key := keptSource{r.Account, r.Call.Source.Hash}
 		first[key] = append(first[key], i)
 	}
-	for key, places := range first {
+	// In one order, so that no two transactions that count the same sources wait for each other.
+	keys := slices.SortedFunc(maps.Keys(first), func(a, b keptSource) int {
+		return cmp.Or(cmp.Compare(a.account, b.account), slices.Compare(a.hash[:], b.hash[:]))
+	})
+	for _, key := range keys {
+		places := first[key]
 		r := records[places[0]]
 		number, err := t.keepSource(key.account, r.Call.Source, int64(len(places)), r.Created)
 		if err != nil {

@@ -13,6 +13,7 @@ package relational
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"ql/internal/account"
 	"ql/internal/audit"
@@ -143,7 +144,35 @@ type Session struct {
 	// Old says what a store of an earlier version does not have.
 	Old struct{ NoAudit, NoRequests bool }
 
+	// Node is shared by the connections of a store that change it beside each other; may be nil where there is one.
+	Node *Node
+	// Beside says that another connection of the same process counts what accounts use, too: each has rows of its own, or one
+	// would wait for the other.
+	Beside bool
+
 	member int64 // the node that the process has joined as; 0 before that
+}
+
+// Node is the node that a process has joined as.
+type Node struct{ id atomic.Int64 }
+
+// joined notes which node the process is.
+func (s *Session) joined(id int64) {
+	if s.member = id; s.Node != nil {
+		s.Node.id.Store(id)
+	}
+}
+
+// countsAs is in whose rows the session counts what accounts use.
+func (s *Session) countsAs() int64 {
+	id := s.member
+	if s.Node != nil {
+		id = s.Node.id.Load()
+	}
+	if s.Beside {
+		return -1 - id
+	}
+	return id
 }
 
 // Kind is why an engine refused a statement.

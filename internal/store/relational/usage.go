@@ -82,7 +82,7 @@ func (u Usage) Reserve(ctx context.Context, a account.ID, d usage.Day, bytes, mo
 			return err
 		}
 		_, err = t.exec("UPDATE usage SET egress = egress + ?1, day_egress = day_egress + ?1 WHERE account = ?2 AND month = ?3 AND member = ?4",
-			max(bytes, -used), int64(a), int64(d.Month()), t.conn.member)
+			max(bytes, -used), int64(a), int64(d.Month()), t.conn.countsAs())
 		return err
 	})
 	return done, err
@@ -106,7 +106,7 @@ func (t tx) useOn(a account.ID, d usage.Day, c cost) error {
 			day_calls = usage.day_calls + excluded.calls, day_running = usage.day_running + excluded.running,
 			day_egress = usage.day_egress + excluded.egress, day_machine = usage.day_machine + excluded.machine
 		WHERE excluded.day <= usage.day`,
-			int64(a), int64(d.Month()), t.conn.member, c.Calls, c.Running.Microseconds(), c.Egress, c.records, int64(d), c.Machine.Microseconds())
+			int64(a), int64(d.Month()), t.conn.countsAs(), c.Calls, c.Running.Microseconds(), c.Egress, c.records, int64(d), c.Machine.Microseconds())
 	}
 	n, err := add()
 	if err == nil && n == 0 { // another day has begun
@@ -127,14 +127,14 @@ func (t tx) beginDay(a account.ID, d usage.Day) error {
 			SELECT account, day, member, day_calls, day_running, day_egress, day_machine FROM usage WHERE account = ?1 AND month = ?2 AND member = ?3 AND day > 0
 		ON CONFLICT (account, day, member) DO UPDATE SET calls = usage_days.calls + excluded.calls, running = usage_days.running + excluded.running,
 			egress = usage_days.egress + excluded.egress, machine = usage_days.machine + excluded.machine`,
-		int64(a), int64(d.Month()), t.conn.member); err != nil {
+		int64(a), int64(d.Month()), t.conn.countsAs()); err != nil {
 		return err
 	}
 	if _, err := t.exec("DELETE FROM usage_days WHERE account = ? AND day < ?", int64(a), int64(d)-keptDays); err != nil {
 		return err
 	}
 	_, err := t.exec("UPDATE usage SET day = ?1, day_calls = 0, day_running = 0, day_egress = 0, day_machine = 0 WHERE account = ?2 AND month = ?3 AND member = ?4",
-		int64(d), int64(a), int64(d.Month()), t.conn.member)
+		int64(d), int64(a), int64(d.Month()), t.conn.countsAs())
 	return err
 }
 
@@ -142,7 +142,7 @@ func (t tx) beginDay(a account.ID, d usage.Day) error {
 func (t tx) keep(a account.ID, m usage.Month, records int64) error {
 	_, err := t.exec(`INSERT INTO usage (account, month, member, calls, running, egress, records) VALUES (?, ?, ?, 0, 0, 0, ?)
 		ON CONFLICT (account, month, member) DO UPDATE SET records = usage.records + excluded.records`,
-		int64(a), int64(m), t.conn.member, records)
+		int64(a), int64(m), t.conn.countsAs(), records)
 	t.noteGrowth(a, cost{records: records}, err)
 	return err
 }
