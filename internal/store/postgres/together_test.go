@@ -1,12 +1,15 @@
 package postgres
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
 
 	"ql/internal/account"
+	"ql/internal/account/usage"
 	"ql/internal/job"
+	"ql/internal/member"
 	"ql/internal/principal"
 )
 
@@ -37,5 +40,47 @@ func TestAcceptTogether(t *testing.T) {
 	list, err := s.Jobs().List(t.Context(), ada, job.Query{Limit: 2 * jobs})
 	if err != nil || len(list) != jobs {
 		t.Errorf("%d jobs are stored: %v", len(list), err)
+	}
+}
+
+// TestFinishTogether: jobs that end at the same time are few changes, and are counted with those that were accepted.
+func TestFinishTogether(t *testing.T) {
+	s := openTest(t, Options{Readers: 1})
+	ctx := t.Context()
+	m, _, err := s.Members().Join(ctx, member.Node{ID: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ada, err := s.Accounts().Create(ctx, account.Account{Username: "ada", Plan: account.Free, Created: time.Unix(1, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const jobs = 64
+	leases := make([]job.Lease, jobs)
+	for i := range leases {
+		one := &job.Task{Summary: job.Summary{
+			ID: s.NewID(), Account: ada, State: job.Running, Mode: job.Async, Convention: job.JSON, Credential: principal.ByKey, Created: time.Unix(60, 0),
+		}, Spec: []byte("spec"), Code: []byte("code")}
+		if leases[i], _, err = s.Queue().Accept(ctx, one, m, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := s.Stats().Writes
+	var group sync.WaitGroup
+	for _, l := range leases {
+		group.Go(func() {
+			e := &job.End{Record: job.Record{Summary: job.Summary{ID: l.ID, Account: ada, State: job.Complete, Convention: job.JSON, Finished: time.Unix(61, 0)}, Ran: time.Second}}
+			if err := s.Queue().Finish(context.Background(), l, e); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if n := s.Stats().Writes - before; n >= jobs/2 {
+		t.Errorf("%d ends were %d changes", jobs, n)
+	}
+	used, err := s.Usage().Used(ctx, ada, usage.MonthOf(time.Unix(61, 0)))
+	if want := (usage.Used{Calls: jobs, Running: jobs * time.Second}); err != nil || used != want {
+		t.Errorf("%+v is counted, want %+v: %v", used, want, err)
 	}
 }

@@ -211,6 +211,8 @@ func run(t *testing.T, open func(t *testing.T) Stores, wanted func(name string) 
 		"queue/finish":              testQueueFinish,
 		"queue/accept ended":        testQueueAcceptEnded,
 		"queue/accept crowd":        testQueueAcceptCrowd,
+		"queue/finish crowd":        testQueueFinishCrowd,
+		"queue/brought":             testQueueBrought,
 		"queue/crashes":             testQueueCrashes,
 		"queue/head":                testQueueHead,
 		"queue/count":               testQueueCount,
