@@ -136,6 +136,9 @@ func (t tx) shipped(id account.ID, name string) (ship.Database, error) {
 // Append implements ship.Log.
 func (s Shipped) Append(ctx context.Context, h ship.Home, name string, p ship.Part) error {
 	return s.store.write(ctx, func(t tx) error {
+		if done, err := t.extend(h, name, &p); err != nil || done {
+			return err
+		}
 		if err := t.requireHome(h); err != nil {
 			return err
 		}
@@ -152,6 +155,21 @@ func (s Shipped) Append(ctx context.Context, h ship.Home, name string, p ship.Pa
 		}
 		return t.addPart(h.Account, name, p)
 	})
+}
+
+// extend adds the next part of a database that has some, by its home: in one look, since each change of a database waits for it. Where
+// it adds none, why is found by looking at one thing after the other.
+func (t tx) extend(h ship.Home, name string, p *ship.Part) (done bool, err error) {
+	if p.Last < p.First {
+		return false, nil
+	}
+	n, err := t.exec(`UPDATE shipped_databases SET last = ?, size = ? WHERE account = ? AND name = ? AND last = ? AND
+		EXISTS (SELECT 1 FROM homes WHERE homes.account = shipped_databases.account AND member = ? AND incarnation = ? AND epoch = ?) AND `+isMember,
+		p.Last, p.Size, int64(h.Account), name, p.First-1, h.Member.ID, h.Member.Incarnation, h.Epoch, h.Member.ID, h.Member.Incarnation)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, t.addPart(h.Account, name, *p)
 }
 
 func (t tx) addPart(id account.ID, name string, p ship.Part) error {
