@@ -315,6 +315,7 @@ func TestSlowReaders(t *testing.T) {
 			switch {
 			case status == 200 && len(text) < 6*size:
 				t.Errorf("a result of %d bytes", len(text))
+			case status == 503 && strings.Contains(text, `"overloaded"`): // its turn did not come in time
 			case status != 200 && !strings.Contains(text, "it is kept as the job"):
 				t.Errorf("%d %s", status, text)
 			}
