@@ -342,6 +342,17 @@ func TestWriterStandsStill(t *testing.T) {
 	if err := other.run(ctx, "SET lock_timeout = 0; "+change); err != nil { // within the time of a statement
 		t.Error(err)
 	}
+	// What is sent by a connection that the server has closed finds nobody, and the reason may be found or not.
+	frozen := s.writer.conn.pg.PID()
+	for there := true; there; {
+		there = false
+		if err := other.Query(ctx, "SELECT 1 FROM pg_stat_activity WHERE pid = ?", []any{int64(frozen)}, func(relational.Row) bool {
+			there = true
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	close(goOn)
 	if err := <-done; err != nil {
 		t.Error(err)

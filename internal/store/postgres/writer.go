@@ -164,8 +164,11 @@ func (w *writer) perform(batch []*write) {
 				w.finish(batch, nil)
 				return
 			}
-			w.finish(batch, unavailable.WithCause(r.err))
-			return
+			if lost || !isLost(r.err) || isLate(r.err) {
+				w.finish(batch, unavailable.WithCause(r.err))
+				return
+			}
+			lost = true // such as that of a process which stood still: it was not made, and cannot be any more
 		case (!r.committing || isExpired(r.err)) && !lost && isLost(r.err) && !isLate(r.err): // nothing of it was done
 			lost = true
 		case len(batch) > 1:
