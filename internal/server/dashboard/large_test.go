@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -195,6 +196,9 @@ var _ = inBrowser("ManyRows", func(v *visitor) {
 	v.run("DROP TABLE crowd")
 })
 
+// keyTime is how long it is from one key to the next for who types very fast.
+const keyTime = 60 * time.Millisecond
+
 // LongOutput: while much output arrives, keys are drawn as they are typed.
 var _ = inProduction("LongOutput", func(v *visitor) {
 	v.signIn("ada")
@@ -207,6 +211,7 @@ var _ = inProduction("LongOutput", func(v *visitor) {
 	for isOver := false; !isOver && typed < 2_000; {
 		v.press("-- still typing\n"[typed%16 : typed%16+1])
 		typed++
+		<-time.After(keyTime) // or one key would wait for the frame of the one before
 		isOver = typed >= 32 && v.read(`document.querySelector(".head [role=status]").innerText.trim()`) == "complete"
 	}
 	v.until(`[...document.querySelectorAll(".text pre")].at(-1)?.textContent.endsWith("the end")`)
