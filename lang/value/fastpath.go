@@ -201,30 +201,77 @@ func StoreField(c, key *Value, hint *uint8, v *Value) bool {
 
 // StoreElementField is StoreField of an element of a list that is not shared.
 func StoreElementField(c, index, key *Value, hint *uint8, v *Value) bool {
-	if index.p != tagInt() || !c.IsList() {
+	if v.IsContainer() {
 		return false
+	}
+	place := ElementField(c, index, key, hint, true)
+	if place == nil {
+		return false
+	}
+	v.CopyTo(place)
+	return true
+}
+
+// ElementField returns the place of a field, whose key is a short text, of an element of a list, or nil. Where it is asked
+// for as its caller's own, neither the list nor the record is shared, and what is no container may be put there; otherwise
+// it is to be read only. It holds until something is written to either of the two.
+func ElementField(c, index, key *Value, hint *uint8, own bool) *Value {
+	if index.p != tagInt() || !c.IsList() {
+		return nil
 	}
 	l := c.List()
-	if l.flags&flagShared != 0 || index.n >= uint64(len(l.vals)) {
-		return false
+	if index.n >= uint64(len(l.vals)) {
+		return nil
 	}
 	record := &l.vals[index.n]
-	if !record.IsMap() || key.n >= longKey || v.IsContainer() {
-		return false
+	if !record.IsMap() || key.n >= longKey {
+		return nil
 	}
 	t := record.Map()
-	if t.flags&flagShared != 0 {
-		return false
+	if own && (l.flags|t.flags)&flagShared != 0 {
+		return nil
 	}
 	i := int(*hint)
 	if i >= len(t.entries) || !t.entries[i].is(key) {
 		if i = t.placeByText(key, hint); i < 0 {
-			return false
+			return nil
 		}
 	}
-	v.CopyTo(&t.entries[i].val)
-	return true
+	return &t.entries[i].val
 }
+
+// OwnEntry returns the place of an element of a list, or of the entry of a map for a key that is a short text, where what is no container
+// may be put. It is nil where there is none, and then ok tells whether it is only missing in a map, for SetMissing with the hash.
+func OwnEntry(c, key *Value) (place *Value, hash uint32, ok bool) {
+	if !c.IsContainer() || (*header)(c.p).flags&flagShared != 0 {
+		return nil, 0, false
+	}
+	if c.IsList() {
+		l := c.List()
+		if key.p != tagInt() || key.n >= uint64(len(l.vals)) {
+			return nil, 0, false
+		}
+		return &l.vals[key.n], 0, true
+	}
+	if !key.IsText() || key.n >= longKey {
+		return nil, 0, false
+	}
+	t := c.Map()
+	var i int
+	if t.index == nil {
+		i = t.find(key.Str())
+	} else {
+		hash = hashText(key.Str())
+		i = t.lookup(key.Str(), hash)
+	}
+	if i < 0 {
+		return nil, hash, true
+	}
+	return &t.entries[i].val, hash, true
+}
+
+// SetMissing is Set of what is no container for a key for which OwnEntry found no place, and gave the hash.
+func (t *Map) SetMissing(m *Meter, key Value, hash uint32, v Value) { t.add(m, key, hash, v) }
 
 // StoreElement puts a value that is no container into place i of an unshared list. It reports false
 // where that is not so, and where the list would have to be made anew.

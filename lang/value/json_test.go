@@ -276,6 +276,22 @@ func TestIntLength(t *testing.T) {
 			if got, want := intLength(i), len(strconv.FormatInt(i, 10)); got != want {
 				t.Errorf("%d has %d digits, not %d", i, want, got)
 			}
+			if got, want := string(AppendNumber([]byte("x"), Int(i))), "x"+strconv.FormatInt(i, 10); got != want {
+				t.Errorf("%d is written %s, not %s", i, got, want)
+			}
+		}
+	}
+}
+
+// TestPutText checks that what is put into its room is what would be appended, and no more than that.
+func TestPutText(t *testing.T) {
+	half, _ := Number(-0.5)
+	for _, v := range []Value{Null, True, Int(0), Int(7), Int(-10), Int(math.MinInt64), Int(123_456), half, Text(""), Text("é"), Bytes([]byte("ab")), ListOf(Int(12), Text("<"))} {
+		n := TextSize(nil, v)
+		room := []byte(strings.Repeat("#", n+2))
+		PutText(room[1:n+1], v)
+		if got, want := string(room), "#"+string(AppendText(nil, v))+"#"; got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package value
 import (
 	"encoding/base64"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -53,10 +54,48 @@ func AppendText(dst []byte, v Value) []byte {
 	return AppendJSON(dst, v)
 }
 
+// PutText writes v as AppendText does, into dst, which is TextSize bytes long.
+func PutText(dst []byte, v Value) {
+	switch {
+	case v.p == tagInt():
+		putInt(dst, int64(v.n))
+	case v.IsText():
+		copy(dst, v.Str())
+	default:
+		AppendText(dst[:0], v)
+	}
+}
+
+// pairs are the numbers from 00 to 99.
+const pairs = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899"
+
+// putInt writes an integer into dst, which is intLength bytes long.
+func putInt(dst []byte, i int64) {
+	u := uint64(i)
+	if i < 0 {
+		dst[0] = '-'
+		dst, u = dst[1:], -u
+	}
+	n := len(dst)
+	for ; u >= 100; u /= 100 {
+		pair := u % 100 * 2
+		dst[n-1], dst[n-2] = pairs[pair+1], pairs[pair]
+		n -= 2
+	}
+	if u >= 10 {
+		dst[1], dst[0] = pairs[2*u+1], pairs[2*u]
+	} else {
+		dst[0] = '0' + byte(u)
+	}
+}
+
 // AppendNumber appends a number in its shortest form.
 func AppendNumber(dst []byte, v Value) []byte {
 	if v.p == tagInt() {
-		return strconv.AppendInt(dst, int64(v.n), 10)
+		from, n := len(dst), intLength(int64(v.n))
+		dst = slices.Grow(dst, n)[:from+n]
+		putInt(dst[from:], int64(v.n))
+		return dst
 	}
 	f := v.Float64()
 	// A whole float that an integer could be is written in full: its shortest
@@ -381,6 +420,10 @@ func quotedSize(s string) int {
 
 // TextSize returns the length of v as AppendText writes it.
 func TextSize(m *Meter, v Value) int {
+	if v.p == tagInt() {
+		m.Work(intWork)
+		return intLength(int64(v.n))
+	}
 	switch v.Kind() {
 	case KindNull:
 		return 0

@@ -45,6 +45,71 @@ var paths = []string{
 	  END
 	END
 	EMIT ?r.k7, ?s.k7, ?r.k290, ?r.none`,
+	`SET ?values AS [1, 2.5, 0.5, "t", null, [1], DECIMAL("1.5"), 9_223_372_036_854_775_807, -4e200, 1e308]
+	FOR ?one IN ?values DO
+	  FOR ?other IN ?values DO
+	    SET ?b AS [{n: ?one, a_key_that_is_longer_than_thirty_two_bytes: 1}, {o: 1, n: ?other}]
+	    SET ?kept AS ?b
+	    FOR ?i FROM -1 TO 2 DO
+	      FOR ?way FROM 1 TO 11 DO
+	        SET ?d AS 0
+	        TRY
+	          IF ?way = 1 THEN SET ?d AS ?b[?i].n - ?b[1].n END
+	          IF ?way = 2 THEN SET ?d AS ?b[?i].n + ?b[?i].n END
+	          IF ?way = 3 THEN SET ?d AS ?b[?i].n * ?other END
+	          IF ?way = 4 THEN SET ?d AS ?other - ?b[?i].n END
+	          IF ?way = 5 THEN SET ?b[?i].n AS ?b[?i].n + ?other END
+	          IF ?way = 6 THEN SET ?b[?i].n AS ?other - ?b[?i].n END
+	          IF ?way = 7 THEN SET ?b[?i].n AS ?b[?i].n + ?other * ?one END
+	          IF ?way = 8 THEN SET ?b[?i].n AS ?b[?i].n - ?other * 0.5 END
+	          IF ?way = 9 THEN SET ?b[?i].n AS ?other * ?one - ?b[?i].n END
+	          IF ?way = 10 THEN SET ?b[?i].n AS ?b[?i].n - 1 END
+	          IF ?way = 11 THEN
+	            SET ?b[?i].a_key_that_is_longer_than_thirty_two_bytes AS ?b[?i].a_key_that_is_longer_than_thirty_two_bytes + 1
+	          END
+	        CATCH ?e
+	          EMIT LINE ?e.line, ":", ?e.column, " ", ?e.message
+	        END
+	        EMIT LINE ?way, ?d, TO_JSON(?b)
+	      END
+	    END
+	    EMIT LINE TO_JSON(?kept)
+	  END
+	END`,
+	`FOR ?v IN [1, 2.5, "t", null, [1], DECIMAL("1.5"), 9_223_372_036_854_775_807, -4e200] DO
+	  FOR ?c IN [[1, 2], [1.5, 2.5], [?v, "x"], [], {a: ?v}, {}, null, "t", 7] DO
+	    SET ?kept AS ?c
+	    FOR ?k IN ["a", "b", "a_key_that_is_longer_than_thirty_two_bytes", 0, 1, 2, -1, 0.5, null] DO
+	      TRY
+	        SET ?c[?k] AS ?c[?k] + ?v
+	        SET ?c[?k] AS ?v - ?c[?k]
+	        SET ?c[?k] AS ?c[?k] * 3
+	        SET ?c[?k] AS ?c[?k] - 1
+	        SET ?c[?k] AS ?c[?k] + ?k
+	      CATCH ?e
+	        EMIT LINE ?e.line, ":", ?e.column, " ", ?e.message
+	      END
+	      TRY
+	        SET ?c[?k] AS (?c[?k] DEFAULT 3) + 1
+	        SET ?c[?k] AS (?c[?k] DEFAULT 3) - 1
+	        SET ?c[?k] AS (?c[?k] DEFAULT 3) + ?v
+	      CATCH ?e
+	        EMIT LINE ?e.line, ":", ?e.column, " ", ?e.message
+	      END
+	      EMIT LINE TO_JSON(?c), TO_JSON(?kept)
+	    END
+	  END
+	END`,
+	`SET ?counts AS {}
+	FOR ?i FROM 1 TO 3000 DO
+	  SET ?k AS "k{=?i * ?i % 1009}"
+	  SET ?counts[?k] AS (?counts[?k] DEFAULT 0) + 1
+	  IF ?i % 700 = 0 THEN
+	    SET ?kept AS ?counts
+	    UNSET ?counts.k1
+	  END
+	END
+	EMIT TO_JSON(?counts), TO_JSON(?kept)`,
 	`SET ?l AS [[1, 2], [3.5, "x"], []]
 	FOR ?i FROM 0 TO 2 DO
 	  FOR ?j FROM -1 TO 2 DO

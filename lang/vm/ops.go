@@ -656,11 +656,13 @@ func (m *Machine) text(r *[window]value.Value, in uint64) *value.Error {
 		total += n
 	}
 	b := value.NewBuilder(&m.meter, value.KindText, total)
+	room := b.Reserve(total)
 	for i, v := range args {
-		b.Add(t.Texts[i])
-		value.AppendText(b.Reserve(at[i])[:0], v)
+		room = room[copy(room, t.Texts[i]):]
+		value.PutText(room[:at[i]], v)
+		room = room[at[i]:]
 	}
-	b.Add(t.Texts[len(args)])
+	copy(room, t.Texts[len(args)])
 	*dst = b.Value()
 	return nil
 }
@@ -695,21 +697,20 @@ func (m *Machine) quotedText(t *bytecode.Template, args []value.Value) (value.Va
 		total += 2*len(quote) + part.size
 	}
 	b := value.NewBuilder(&m.meter, value.KindText, total)
+	room := b.Reserve(total)
 	for i, part := range parts {
-		b.Add(t.Texts[i])
-		b.Add(quote)
-		room := b.Reserve(part.size)[:0]
-		switch {
-		case !part.v.IsText():
-			value.AppendText(room, part.v)
-		case part.size == len(part.v.Str()): // each escape is longer than what it stands for
-			_ = append(room, part.v.Str()...)
-		default:
-			escapes.Append(room, part.v.Str())
+		room = room[copy(room, t.Texts[i]):]
+		room = room[copy(room, quote):]
+		// Each escape is longer than what it stands for.
+		if part.v.IsText() && part.size > len(part.v.Str()) {
+			escapes.Append(room[:0], part.v.Str())
+		} else {
+			value.PutText(room[:part.size], part.v)
 		}
-		b.Add(quote)
+		room = room[part.size:]
+		room = room[copy(room, quote):]
 	}
-	b.Add(t.Texts[len(parts)])
+	copy(room, t.Texts[len(parts)])
 	return b.Value(), nil
 }
 

@@ -521,6 +521,21 @@ func (m *Machine) run() {
 					m.pc--
 					err = m.get(at.r, at.words[m.pc-1])
 				}
+			case opTwoFields:
+				m.pc = pc
+				err = m.twoFields(&at)
+			case opUpdateField:
+				m.pc = pc
+				err = m.updateField(&at)
+			case opUpdateByProduct:
+				m.pc = pc
+				err = m.updateByProduct(&at)
+			case opUpdateEntry:
+				m.pc = pc
+				err = m.updateEntry(&at)
+			case opUpdateOrAdd:
+				m.pc = pc
+				err = m.updateOrAdd(&at)
 			case bytecode.OpGetK:
 				m.pc = pc
 				if !value.LoadField(&r[uint8(in>>8)], &r[uint8(in>>16)], &m.consts[in>>32], &m.hints[in>>32], uint8(in>>24) == 0) {
