@@ -9,26 +9,38 @@ import (
 	"ql/lang/value"
 )
 
-// Escapes holds what is written for each byte, nothing for those that stay.
-type Escapes [256]string
+// Escapes tells what is written for each byte.
+type Escapes struct {
+	to   [256]string // "" for those that stay
+	more [256]uint8  // how many bytes there are more then
+}
+
+// escapesOf returns the escapes of some bytes.
+func escapesOf(to map[byte]string) *Escapes {
+	var e Escapes
+	for b, text := range to {
+		e.to[b], e.more[b] = text, uint8(len(text)-1)
+	}
+	return &e
+}
 
 // HTMLEscapes are those of HTML, and ShellEscapes those inside single quotes of a
 // shell.
 var (
-	HTMLEscapes  = &Escapes{'&': "&amp;", '<': "&lt;", '>': "&gt;", '"': "&#34;", '\'': "&#39;"}
-	ShellEscapes = &Escapes{'\'': `'\''`}
+	HTMLEscapes  = escapesOf(map[byte]string{'&': "&amp;", '<': "&lt;", '>': "&gt;", '"': "&#34;", '\'': "&#39;"})
+	ShellEscapes = escapesOf(map[byte]string{'\'': `'\''`})
 )
 
 var urlEscapes = func() *Escapes {
-	var e Escapes
+	to := map[byte]string{}
 	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~"
 	const digits = "0123456789ABCDEF"
-	for b := range e {
+	for b := range 256 {
 		if strings.IndexByte(plain, byte(b)) < 0 {
-			e[b] = "%" + digits[b>>4:b>>4+1] + digits[b&15:b&15+1]
+			to[byte(b)] = "%" + digits[b>>4:b>>4+1] + digits[b&15:b&15+1]
 		}
 	}
-	return &e
+	return escapesOf(to)
 }()
 
 // escape returns s, the content of v, with its bytes escaped.
@@ -49,19 +61,17 @@ func (e *Escapes) escape(c *Call, v value.Value) value.Value {
 func (e *Escapes) Size(s string) int {
 	n := len(s)
 	for i := range len(s) {
-		if to := e[s[i]]; to != "" {
-			n += len(to) - 1
-		}
+		n += int(e.more[s[i]])
 	}
 	return n
 }
 
-// Append appends s escaped.
+// Append appends s escaped. Each escape is longer than what it stands for.
 func (e *Escapes) Append(dst []byte, s string) []byte {
 	start := 0
 	for i := range len(s) {
-		if to := e[s[i]]; to != "" {
-			dst = append(append(dst, s[start:i]...), to...)
+		if e.more[s[i]] > 0 {
+			dst = append(append(dst, s[start:i]...), e.to[s[i]]...)
 			start = i + 1
 		}
 	}

@@ -26,6 +26,9 @@ func (p *pattern) fuelPer(withGroups bool) int {
 	return n/2 + 4
 }
 
+// searchWork returns what the search for a match costs beside what it reads.
+func (p *pattern) searchWork() int { return 20 + p.insts/4 }
+
 // search returns the places of the first match of p in s and of its groups,
 // or nil. Without places it only tells whether there is a match.
 func (c *Call) search(p *pattern, s string, places bool) []int {
@@ -53,6 +56,10 @@ func (c *Call) matches(p *pattern, s string) func(yield func(at []int) bool) {
 	return func(yield func(at []int) bool) {
 		c.affordable(p, len(s))
 		room := c.placesOf(p)
+		if p.simple != nil && p.simple.run && p.prog.Prefix() == "" {
+			c.runs(p, s, room, yield)
+			return
+		}
 		pos, end := 0, -1
 		for pos <= len(s) {
 			at := c.searchFrom(p, s, pos, room, true)
@@ -74,10 +81,61 @@ func (c *Call) matches(p *pattern, s string) func(yield func(at []int) bool) {
 	}
 }
 
+// runs is matches for a simple pattern of one part: it tells of the same matches, and charges what searchFrom would,
+// without a call for each.
+func (c *Call) runs(p *pattern, s string, at []int, yield func(at []int) bool) {
+	each := p.searchWork() * readsPerWork
+	owed := 0 // reads
+	for from := 0; ; {
+		for {
+			limit := min(len(s), from+part)
+			read := from
+			from = p.simple.toRun(s, from, limit)
+			owed += (from - read) / 2
+			if from < limit || from >= len(s) {
+				break
+			}
+			owed = c.payReads(owed)
+		}
+		owed += each
+		if from == len(s) {
+			c.payReads(owed)
+			return
+		}
+		to := from
+		for {
+			limit := min(len(s), to+part)
+			read := to
+			to = p.simple.throughRun(s, to, limit)
+			owed += to - read
+			if to < limit || to >= len(s) {
+				break
+			}
+			owed = c.payReads(owed)
+		}
+		if owed++; owed > part {
+			owed = c.payReads(owed)
+		}
+		at[0], at[1] = from, to
+		if !yield(at) {
+			c.payReads(owed)
+			return
+		}
+		from = to
+	}
+}
+
+// payReads charges for so many characters that a simple pattern has read, and returns those that are not worth
+// a unit.
+func (c *Call) payReads(n int) (left int) {
+	c.Meter.Work(n / readsPerWork)
+	return n % readsPerWork
+}
+
 // searchFrom is search for what lies at or behind pos, with regard to the
 // character before it. The places stand in at, which has room for them.
 func (c *Call) searchFrom(p *pattern, s string, pos int, at []int, places bool) []int {
-	c.Meter.Work(20 + p.insts/4)
+	c.Meter.Work(p.searchWork())
 	if prefix := p.prog.Prefix(); prefix != "" {
 		skip := c.index(s[pos:], prefix)
 		if skip < 0 {
@@ -119,11 +177,12 @@ const (
 	simpleBudget = 1 << 14
 	// simpleText is up to which length a text is searched at once, without a look at the clock.
 	simpleText = 1 << 18
+	// readsPerWork is how many characters a simple pattern reads for a unit of fuel: one takes up to 3 ns.
+	readsPerWork = 4
 )
 
 // searchSimple is search for a simple pattern, at or behind pos. It reports false where the search was given up.
 func (c *Call) searchSimple(p *pattern, s string, pos int, at []int) (found []int, done bool) {
-	const readsPerWork = 4 // one takes up to 3 ns
 	found, read, ok := p.simple.find(s, pos, simpleBudget+min(len(s)-pos, simpleText), at[:2*(len(p.groups)+1)])
 	c.Meter.Work(read / readsPerWork)
 	return found, ok

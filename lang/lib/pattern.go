@@ -186,9 +186,9 @@ func escapePattern(c *Call, args []value.Value) (value.Value, error) {
 }
 
 var patternEscapes = func() *Escapes {
-	var e Escapes
+	to := map[byte]string{}
 	for _, b := range []byte(`\.+*?()|[]{}^$`) {
-		e[b] = `\` + string(rune(b))
+		to[b] = `\` + string(rune(b))
 	}
-	return &e
+	return escapesOf(to)
 }()

@@ -21,6 +21,8 @@ type simple struct {
 	// first tells of each byte whether a match may start with it; empty is set where one may be empty.
 	first [256]bool
 	empty bool
+	// run is set where it has one part, as often as it may be, but at least once: each run of such characters is a match.
+	run bool
 }
 
 // simpleWeight is what one weighs beside its parts, in bytes, about.
@@ -59,6 +61,7 @@ func newSimple(tree *syntax.Regexp) *simple {
 	}
 	p.lead()
 	p.classify()
+	p.run = len(p.parts) == 1 && p.parts[0].min == 1 && p.parts[0].max < 0 && !p.start
 	return p
 }
 
@@ -334,4 +337,40 @@ func (p *simple) matchAt(s string, pos, budget int, at []int) (end, read int) {
 		}
 	}
 	return pos, pos - begin + len(p.parts)
+}
+
+// toRun returns where the next run of characters of the only part begins, at or behind pos; from limit on, where it
+// has not looked.
+func (p *simple) toRun(s string, pos, limit int) int {
+	for pos < limit {
+		if !p.first[s[pos]] {
+			pos++
+			continue
+		}
+		if s[pos] < utf8.RuneSelf {
+			return pos
+		}
+		r, width := utf8.DecodeRuneInString(s[pos:])
+		if p.parts[0].has(r) {
+			return pos
+		}
+		pos += width
+	}
+	return pos
+}
+
+// throughRun returns where the run ends that pos is in; from limit on, where it has not looked.
+func (p *simple) throughRun(s string, pos, limit int) int {
+	for pos < limit && p.first[s[pos]] {
+		if s[pos] < utf8.RuneSelf {
+			pos++
+			continue
+		}
+		r, width := utf8.DecodeRuneInString(s[pos:])
+		if !p.parts[0].has(r) {
+			return pos
+		}
+		pos += width
+	}
+	return pos
 }

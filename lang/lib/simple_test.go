@@ -105,3 +105,45 @@ func TestSimplePatternsAreGivenUp(t *testing.T) {
 		t.Errorf("%d characters read, given up %t", read, !ok)
 	}
 }
+
+// TestRuns compares runs of characters of one class, which are found in one loop, with the regexp package: also those
+// that begin or end where the text is charged for.
+func TestRuns(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	letters := []string{"a", "b", "é", "ü", "7", " ", "😀", "\xff"}
+	for _, text := range []string{`[0-9]+`, `[^a]+`, `[é-ü]+`, `\s+`, `.+`, `[aé]+`, `(?s:.)+`, `[[:^ascii:]]+`, `[a\x{FFFD}]+`} {
+		p, re := simpleOf(t, text)
+		if p == nil || !p.run {
+			t.Fatalf("%s is no run", text)
+		}
+		in := input{Call: newCall()}
+		whole := in.compile(text)
+		for i := range 300 {
+			var b strings.Builder
+			for range r.IntN(12) {
+				b.WriteString(letters[r.IntN(len(letters))])
+			}
+			if i%20 == 0 {
+				b.WriteString(strings.Repeat(letters[r.IntN(len(letters))], part-r.IntN(3)))
+				b.WriteString("é7a")
+			}
+			s := b.String()
+			var all [][]int
+			before := in.Meter.Used()
+			for at := range in.matches(whole, s) {
+				all = append(all, slices.Clone(at))
+			}
+			if want := re.FindAllStringIndex(s, -1); !slices.EqualFunc(all, want, slices.Equal) {
+				t.Fatalf("all %q in %.40q: %v, want %v", re, s, all, want)
+			}
+			if used, least := in.Meter.Used()-before, len(all)*whole.searchWork()+len(s)/(2*readsPerWork)-1; used < int64(least) {
+				t.Fatalf("all %q in %.40q: %d charged, want %d", re, s, used, least)
+			}
+		}
+	}
+	for _, text := range []string{`^a+`, `a*`, `a{2,}`, `(a)+`, `a+$`, `a+b`, `(a+)`} {
+		if p, _ := simpleOf(t, text); p != nil && p.run {
+			t.Errorf("%s is a run", text)
+		}
+	}
+}

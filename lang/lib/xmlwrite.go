@@ -10,8 +10,8 @@ import (
 
 // What would be read as something else, or as white space of another kind.
 var (
-	xmlTextEscapes      = &Escapes{'&': "&amp;", '<': "&lt;", '>': "&gt;", '\r': "&#13;"}
-	xmlAttributeEscapes = &Escapes{'&': "&amp;", '<': "&lt;", '"': "&quot;", '\r': "&#13;", '\n': "&#10;", '\t': "&#9;"}
+	xmlTextEscapes      = escapesOf(map[byte]string{'&': "&amp;", '<': "&lt;", '>': "&gt;", '\r': "&#13;"})
+	xmlAttributeEscapes = escapesOf(map[byte]string{'&': "&amp;", '<': "&lt;", '"': "&quot;", '\r': "&#13;", '\n': "&#10;", '\t': "&#9;"})
 )
 
 func toXML(c *Call, args []value.Value) (value.Value, error) {

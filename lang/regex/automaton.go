@@ -31,6 +31,7 @@ type states struct {
 	lists [][]uint16
 	kinds []kind
 	sets  []uint64 // the lists as bits, words of them for each state
+	ways  *ways    // nil where nobody asks for groups
 	work  workspace
 	bytes atomic.Int64
 }
@@ -80,12 +81,21 @@ func (a *automaton) newStates() *states {
 	st.table.Store(&table)
 	st.lists, st.kinds = make([][]uint16, 1, rows), make([]kind, 1, rows)
 	st.sets = make([]uint64, a.words)
+	if a.words > 0 {
+		st.ways = new(ways)
+	}
 	st.bytes.Store(int64(4*len(table) + a.fixed()))
 	return st
 }
 
-// fixed is what the workspace of the states takes.
-func (a *automaton) fixed() int { return 16 * len(a.p.insts) }
+// fixed is what the workspace of the states takes, and the ways of the walk for groups.
+func (a *automaton) fixed() int {
+	n := 16 * len(a.p.insts)
+	if a.words > 0 {
+		n += waysBytes
+	}
+	return n
+}
 
 // width is the length of a row.
 func (a *automaton) width() int { return 1 << a.shift }
@@ -170,6 +180,20 @@ func (a *automaton) begin(k kind) reader {
 		r.st.starts[k].Store(r.at)
 	}
 	return r
+}
+
+// restart begins the search again, with what stands before the place.
+func (r *reader) restart(k kind) {
+	if row := r.st.starts[k].Load(); row != unknown && r.plain == nil {
+		r.at = row
+		if int(row) >= len(r.table) {
+			r.table = *r.st.table.Load()
+		}
+		return
+	}
+	dropped := r.dropped
+	*r = r.a.begin(k)
+	r.dropped += dropped
 }
 
 // enter goes to a state by its list. Where there is no room for it, all states are dropped.

@@ -270,7 +270,58 @@ func (p *Program) findSkips() {
 	if p.anchored {
 		return
 	}
-	starts := make([]bool, p.classes.count())
+	var starts [kinds][]uint64 // of each kind that stands before: the classes that a match starts with
+	for before := range kinds {
+		starts[before] = make([]uint64, (p.classes.count()+63)/64)
+		for at := range kinds {
+			first, empty := p.firstClasses(points[before][at])
+			if empty {
+				return
+			}
+			for class, k := range p.classes.kinds {
+				if k == at || !p.looks {
+					starts[before][class/64] |= first[class/64] & (1 << (class % 64))
+				}
+			}
+		}
+		if !p.looks { // what stands beside a place tells nothing
+			for k := range starts {
+				starts[k] = starts[before]
+			}
+			break
+		}
+	}
+	// Of a character of several bytes all are skipped, or none.
+	others := false
+	for i, class := range p.classes.class {
+		if i+1 == len(p.classes.from) || p.classes.from[i+1] > utf8.RuneSelf {
+			for _, s := range starts {
+				others = others || s[class/64]&(1<<(class%64)) != 0
+			}
+		}
+	}
+	for b := range p.skip {
+		p.kindOf[b] = 1 << other
+		switch {
+		case b < utf8.RuneSelf:
+			class := p.classes.ascii[b]
+			p.kindOf[b] = 1 << p.classes.kinds[class]
+			for before, s := range starts {
+				if s[class/64]&(1<<(class%64)) == 0 {
+					p.skip[b] |= 1 << before
+				}
+			}
+		case !others:
+			p.skip[b] = 1<<kinds - 1
+		}
+		p.skips = p.skips || p.skip[b] != 0
+	}
+}
+
+// firstClasses returns the classes of characters that a match may start with at a point where so much holds, and whether one
+// may be empty, wherever it is.
+func (p *Program) firstClasses(holds syntax.EmptyOp) (classes []uint64, empty bool) {
+	classes = make([]uint64, (p.classes.count()+63)/64)
 	met := make([]bool, len(p.insts))
 	stack := []uint32{p.first}
 	for len(stack) > 0 {
@@ -282,29 +333,16 @@ func (p *Program) findSkips() {
 		met[pc] = true
 		switch in := &p.insts[pc]; {
 		case in.Op == syntax.InstMatch:
-			return
+			return nil, true
 		case reads(in):
-			for class := range starts {
-				starts[class] = starts[class] || p.takes(pc, uint16(class))
+			for i, set := range p.sets[p.setOf[pc]] {
+				classes[i] |= set
 			}
 		case in.Op == syntax.InstAlt || in.Op == syntax.InstAltMatch:
 			stack = append(stack, in.Out, in.Arg)
-		default:
+		case in.Op != syntax.InstEmptyWidth || syntax.EmptyOp(in.Arg)&^holds == 0:
 			stack = append(stack, in.Out)
 		}
 	}
-	others := false // a match may start with a character of several bytes
-	for i, class := range p.classes.class {
-		if i+1 == len(p.classes.from) || p.classes.from[i+1] > utf8.RuneSelf {
-			others = others || starts[class]
-		}
-	}
-	for b := range p.skip {
-		if b < utf8.RuneSelf {
-			p.skip[b] = !starts[p.classes.ascii[b]]
-		} else {
-			p.skip[b] = !others
-		}
-		p.skips = p.skips || p.skip[b]
-	}
+	return classes, false
 }

@@ -2,7 +2,9 @@ package regex
 
 import (
 	"regexp/syntax"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -30,12 +32,103 @@ func (t *trace) add(r *reader) {
 	t.note(r.at)
 }
 
-func (t *trace) note(row uint32) {
-	if len(t.rows) >= maxTrace {
-		t.broken = true
-		return
+func (t *trace) note(row uint32) { t.keep(append(t.rows, row)) }
+
+// keep notes all rows so far.
+func (t *trace) keep(rows []uint32) {
+	if len(rows) > maxTrace {
+		rows, t.broken = rows[:maxTrace], true
 	}
-	t.rows = append(t.rows, row)
+	t.rows = rows
+}
+
+// ways are the last ways of walks through alternatives. A way depends on the instruction that it begins with, the state
+// there and, for some, what stands before the place. Each has one place, which another may take: a word with all of it, so
+// that it is read and written at once. Which slots are set on the way stands in a list by itself.
+type ways struct {
+	known [1 << wayBits]atomic.Uint64 // see way
+	slots atomic.Pointer[[][]uint16]
+}
+
+const (
+	wayBits  = 8
+	waySlots = 64 // lists; there are mostly a few for each group
+	wayMost  = 8  // slots in a list
+	// waysBytes is what they take.
+	waysBytes = 8<<wayBits + waySlots*(24+2*wayMost)
+	// wayStates is how many states have a number in a way.
+	wayStates = 1 << 16
+)
+
+// way is the key of one, which is never 0, above where it leads: 16 bits for an instruction, a bit where it does not depend on
+// what stands before, and the number of its list of slots, 0 for none.
+type way uint64
+
+const (
+	plainWay  = 1 << 16
+	listShift = 17
+	keyShift  = 30 // leaves 16 bits for an instruction, 16 for a state and 2 for a kind
+)
+
+func newWay(key uint64, to uint32, plain bool, list int) way {
+	w := way(key<<keyShift | uint64(list)<<listShift | uint64(to))
+	if plain {
+		w |= plainWay
+	}
+	return w
+}
+
+func (w way) to() uint32  { return uint32(w & (plainWay - 1)) }
+func (w way) plain() bool { return w&plainWay != 0 }
+func (w way) list() int   { return int(w >> listShift & (1<<(keyShift-listShift) - 1)) }
+
+// wayKey returns the key of a way, 0 where it has none.
+func wayKey(pc, state uint32, before kind) uint64 {
+	if state >= wayStates {
+		return 0
+	}
+	return uint64(before)<<32 | uint64(state)<<16 | uint64(pc)
+}
+
+// at is where the way of a key stands.
+func (w *ways) at(key uint64) *atomic.Uint64 {
+	return &w.known[key*0x9E3779B97F4A7C15>>(64-wayBits)]
+}
+
+// find returns the way of a key and the slots that are set on it.
+func (w *ways) find(key uint64) (found way, slots []uint16, ok bool) {
+	found = way(w.at(key).Load())
+	if uint64(found>>keyShift) != key || key == 0 {
+		return 0, nil, false
+	}
+	if n := found.list(); n > 0 {
+		slots = (*w.slots.Load())[n-1]
+	}
+	return found, slots, true
+}
+
+// keep notes a way, where there is room for its list. The lock of the states is held.
+func (w *ways) keep(key uint64, to uint32, plain bool, slots []uint16) {
+	n := 0
+	if len(slots) > 0 {
+		var lists [][]uint16
+		if kept := w.slots.Load(); kept != nil {
+			lists = *kept
+		}
+		n = 1 + slices.IndexFunc(lists, func(list []uint16) bool { return slices.Equal(list, slots) })
+		if n == 0 {
+			if len(lists) == waySlots || len(slots) > wayMost {
+				return
+			}
+			// Who reads the lists that were there goes on with them.
+			lists = append(lists[:len(lists):len(lists)], slices.Clone(slots))
+			w.slots.Store(&lists)
+			n = len(lists)
+		}
+	}
+	if key != 0 {
+		w.at(key).Store(uint64(newWay(key, to, plain, n)))
+	}
 }
 
 // walker is what finding groups needs, used again and again.
@@ -44,6 +137,7 @@ type walker struct {
 	round uint32
 	met   []uint32
 	stack []branch
+	slots []uint16
 }
 
 // branch is an alternative still to be followed or, with a slot, what to put back there when the way behind
@@ -99,14 +193,29 @@ func (p *Program) walk(w *walker, s string, start, end int, at []int) {
 	var last struct{ pc, row, to uint32 } // the last plain way: in a repeat the next one is the same
 	for i := start; ; k-- {
 		row := t.rows[k]
-		set := sets[int(row>>shift)*words:][:words]
-		switch {
-		case set[pc/64]&(1<<(pc%64)) != 0:
-		case pc == last.pc && row == last.row:
+		if pc == last.pc && row == last.row {
 			pc = last.to
-		default:
-			to, plain := p.advance(w, s, i, pc, set, at)
-			if plain {
+		} else if set := sets[int(row>>shift)*words:][:words]; set[pc/64]&(1<<(pc%64)) == 0 {
+			before := kind(0)
+			if p.looks {
+				before = p.kindBefore(s, i)
+			}
+			key := wayKey(pc, row>>shift, before)
+			var to uint32
+			var plain bool
+			found, slots, ok := t.st.ways.find(key)
+			if ok {
+				to, plain = found.to(), found.plain()
+				for _, slot := range slots {
+					at[slot] = i
+				}
+			} else {
+				to, plain, slots = p.advance(w, s, i, pc, set, at)
+				t.st.mu.Lock()
+				t.st.ways.keep(key, to, plain, slots)
+				t.st.mu.Unlock()
+			}
+			if plain && len(slots) == 0 {
 				last.pc, last.row, last.to = pc, row, to
 			}
 			pc = to
@@ -124,15 +233,15 @@ func (p *Program) walk(w *walker, s string, start, end int, at []int) {
 }
 
 // advance goes from an instruction that is not in a set to one that is, which reads the character at i or is the match.
-// It tells whether the way is plain: it depends on nothing else, and has begun and ended no group.
-func (p *Program) advance(w *walker, s string, i int, pc uint32, set []uint64, at []int) (to uint32, plain bool) {
+// It tells whether the way is plain, which does not depend on what stands beside the place, and which slots it has set.
+func (p *Program) advance(w *walker, s string, i int, pc uint32, set []uint64, at []int) (to uint32, plain bool, slots []uint16) {
 	w.round++
 	if w.round == 0 {
 		clear(w.met)
 		w.round = 1
 	}
 	stack := w.stack[:0]
-	holds, known, noted := syntax.EmptyOp(0), false, 0
+	holds, known := syntax.EmptyOp(0), false
 	for {
 		for w.met[pc] != w.round {
 			w.met[pc] = w.round
@@ -147,7 +256,6 @@ func (p *Program) advance(w *walker, s string, i int, pc uint32, set []uint64, a
 				if int(in.Arg) < len(at) {
 					stack = append(stack, branch{slot: int32(in.Arg) + 1, old: at[in.Arg]})
 					at[in.Arg] = i
-					noted++
 				}
 				pc = in.Out
 			case syntax.InstEmptyWidth:
@@ -159,8 +267,13 @@ func (p *Program) advance(w *walker, s string, i int, pc uint32, set []uint64, a
 				}
 			default:
 				if set[pc/64]&(1<<(pc%64)) != 0 {
-					w.stack = stack
-					return pc, !known && noted == 0
+					w.stack, w.slots = stack, w.slots[:0]
+					for _, b := range stack {
+						if b.slot > 0 {
+							w.slots = append(w.slots, uint16(b.slot-1))
+						}
+					}
+					return pc, !known, w.slots
 				}
 			}
 		}
@@ -173,7 +286,6 @@ func (p *Program) advance(w *walker, s string, i int, pc uint32, set []uint64, a
 				break
 			}
 			at[b.slot-1] = b.old
-			noted--
 		}
 	}
 }

@@ -23,10 +23,12 @@ type Program struct {
 	groups   int
 	anchored bool // matches at the start of the text only
 	prefix   string
-	// skip tells of each byte that no match starts with it, where skips is set: none is empty then.
-	skip  [256]bool
-	skips bool
-	looks bool // it asks for what stands beside a place
+	// skip tells of each byte that no match starts with it, where skips is set: none is empty then. Where what stands
+	// before is asked for, there is one bit for each kind of character that does.
+	skip   [256]uint8
+	skips  bool
+	looks  bool       // it asks for what stands beside a place
+	kindOf [256]uint8 // of each byte the bit of the kind of its character
 
 	classes  classes
 	setOf    []int32    // of each instruction that reads a character: which of the sets
@@ -130,9 +132,7 @@ func (p *Program) end(s string, pos int, any bool, by Payer) int {
 	}
 	end, paid, i := -1, pos, pos
 	if p.skips {
-		for most := min(len(s), pos+chunk); i < most && p.skip[s[i]]; {
-			i++
-		}
+		i = p.skipFrom(s, i, min(len(s), pos+chunk))
 	}
 	r := p.forward.begin(p.kindBefore(s, i))
 	ascii := &p.classes.ascii
@@ -164,15 +164,10 @@ func (p *Program) end(s string, pos int, any bool, by Payer) int {
 				}
 				if v >= idle {
 					v -= idle
-					next := i + 1
-					for next < stop && p.skip[s[next]] {
-						next++
-					}
+					next := p.skipFrom(s, i+1, stop)
 					if next > i+1 && p.looks {
 						// What stands before has become something else.
-						dropped := r.dropped
-						r = p.forward.begin(p.kindBefore(s, next))
-						r.dropped += dropped
+						r.restart(p.kindBefore(s, next))
 						table, v = r.table, r.at
 					}
 					i = next - 1
@@ -206,6 +201,20 @@ func (p *Program) end(s string, pos int, any bool, by Payer) int {
 	return end
 }
 
+// skipFrom returns the first place from i to stop where a match may start.
+func (p *Program) skipFrom(s string, i, stop int) int {
+	if !p.looks {
+		for i < stop && p.skip[s[i]] != 0 {
+			i++
+		}
+		return i
+	}
+	for before := uint8(1) << p.kindBefore(s, i); i < stop && p.skip[s[i]]&before != 0; i++ {
+		before = p.kindOf[s[i]]
+	}
+	return i
+}
+
 // start returns where the match starts that ends at end, at or behind pos. It notes the states of the places
 // between in trace, unless that is nil.
 func (p *Program) start(s string, pos, end int, trace *trace) int {
@@ -214,9 +223,13 @@ func (p *Program) start(s string, pos, end int, trace *trace) int {
 	if trace != nil {
 		trace.begin(&r)
 	}
+	var rows []uint32 // of trace
 	ascii := &p.classes.ascii
 	for i := end; ; {
 		at, table := r.at, r.table
+		if trace != nil {
+			rows = trace.rows
+		}
 		for i > pos {
 			b := s[i-1]
 			if b >= utf8.RuneSelf {
@@ -231,13 +244,16 @@ func (p *Program) start(s string, pos, end int, trace *trace) int {
 				v -= matched
 			}
 			if v == dead {
-				return start
+				break
 			}
 			at = v
 			i--
-			if trace != nil {
-				trace.note(v)
+			if trace != nil && len(rows) <= maxTrace {
+				rows = append(rows, v)
 			}
+		}
+		if trace != nil {
+			trace.keep(rows)
 		}
 		r.at = at
 		class, width := p.classes.end, 0

@@ -183,9 +183,129 @@ func TestFullOfStates(t *testing.T) {
 			if by.read > 2*len(s)+1 {
 				t.Errorf("%q: %d bytes read of %d", pattern, by.read, len(s))
 			}
-			if held, most := p.Held(), 2*(maxBytes+16*p.Instructions()); held > most {
+			if held, most := p.Held(), 2*maxBytes+p.forward.fixed()+p.backward.fixed(); held > most {
 				t.Errorf("%q holds %d bytes, at most %d", pattern, held, most)
 			}
+		}
+	}
+}
+
+// TestWaysOfManyStates checks groups where there are far more ways than are kept, through more states than there are places
+// for them, and by turns in the same states with other things before the place.
+func TestWaysOfManyStates(t *testing.T) {
+	r, most := rand.New(rand.NewPCG(11, 12)), 0
+	for _, pattern := range []string{
+		`(?:(a)|(b)|(c)(d)?)*?(?:(a)[abcd]{9}|(b)[abcd]{10}|([cd]))\.`,
+		`((?:(a)|(b)){10})(a)((?:(a)|(b)|([cd]))*)x`,
+		`(?:\b(a)|\B(a)|(b)\b|(b)|(-))+x`,
+		strings.Repeat(`(?:(a)|(b))`, 40) + `[ab]*x`,
+		strings.Repeat(`(?:((((a))))|((((b)))))`, 12) + `((((([ab]*)))))x`,
+		strings.Repeat(`(?:(a|ab)(b?)|(?:(b)|(-))\b)`, 8) + `(?:[ab-]*(x|\.))`,
+	} {
+		p, re := compile(t, pattern), regexp.MustCompile(pattern)
+		states, found := 0, 0
+		for range 300 {
+			var b strings.Builder
+			some := "abcd-."[:2+r.IntN(2)*r.IntN(5)]
+			for range 40 + r.IntN(200) {
+				b.WriteByte(some[r.IntN(len(some))])
+			}
+			b.WriteString([]string{"x", ".", "a."}[r.IntN(3)])
+			s := b.String()
+			want := re.FindStringSubmatchIndex(s)
+			if got := p.Find(s, 0, nil, &free{}); !slices.Equal(got, want) {
+				t.Fatalf("%q in %q: %v, want %v", pattern, s, got, want)
+			}
+			if want != nil {
+				found++
+			}
+			if st := p.backward.states.Load(); st != nil {
+				states = max(states, len(st.lists))
+			}
+		}
+		most = max(most, states)
+		if found < 20 {
+			t.Errorf("%q is found in %d texts: too few to tell anything", pattern, found)
+		}
+	}
+	if most < 1<<wayBits {
+		t.Errorf("%d states at most: too few for that many ways", most)
+	}
+}
+
+// TestWaysAreToldApart checks that a way is found by all of its key, and that what is kept is bounded.
+func TestWaysAreToldApart(t *testing.T) {
+	var w ways
+	r := rand.New(rand.NewPCG(13, 14))
+	type key struct {
+		pc, state uint32
+		before    kind
+	}
+	type target struct {
+		to    uint32
+		plain bool
+		slots []uint16
+	}
+	kept := map[key]target{}
+	for range 20_000 {
+		k := key{1 + uint32(r.IntN(maxInsts-1)), uint32(r.IntN(wayStates)), kind(r.IntN(int(kinds)))}
+		if r.IntN(2) == 0 {
+			k.pc, k.state = 1+k.pc%7, k.state%5<<10
+		}
+		to := target{uint32(r.IntN(maxInsts)), r.IntN(2) == 0, nil}
+		for range r.IntN(wayMost + 3) {
+			to.slots = append(to.slots, uint16(r.IntN(3)))
+		}
+		w.keep(wayKey(k.pc, k.state, k.before), to.to, to.plain, to.slots)
+		kept[k] = to
+		if found, slots, ok := w.find(wayKey(k.pc, k.state, k.before)); ok && found.to() == to.to && !slices.Equal(slots, to.slots) {
+			t.Fatalf("%v leads to %d by %v, not %v", k, to.to, slots, to.slots)
+		}
+	}
+	there := 0
+	for k, to := range kept {
+		found, slots, ok := w.find(wayKey(k.pc, k.state, k.before))
+		if !ok {
+			continue
+		}
+		there++
+		if found.to() != to.to || found.plain() != to.plain || !slices.Equal(slots, to.slots) {
+			// An older way of the same key, since there was no room for the list of the last one.
+			if len(to.slots) <= wayMost && len(*w.slots.Load()) < waySlots {
+				t.Fatalf("%v leads to %d by %v, want %v", k, found.to(), slots, to)
+			}
+		}
+	}
+	if there < len(w.known)/2 || there > len(w.known) || len(*w.slots.Load()) > waySlots {
+		t.Errorf("%d ways and %d lists are kept", there, len(*w.slots.Load()))
+	}
+	if w.keep(wayKey(1, wayStates, 0), 2, true, nil); wayKey(1, wayStates, 0) != 0 {
+		t.Error("a state beyond the numbers of ways has one")
+	}
+	if _, _, ok := w.find(wayKey(1, wayStates, 0)); ok {
+		t.Error("a way without a key is found")
+	}
+}
+
+// TestSkips checks that what is skipped before a match depends on what stands before, and that it is skipped at all.
+func TestSkips(t *testing.T) {
+	skipped := func(p *Program, s string) int { return p.skipFrom(s, 0, len(s)) }
+	for _, c := range []struct {
+		pattern, text string
+		want          int
+	}{
+		{`\b(?:fatal|error)\b`, "if be, _fo xe then error", 19},
+		{`\Bfoo`, "foo fog xfoo", 9},
+		{`(?m)^a`, "bab\nba\nab", 7},
+		{`[ab]c`, "xyzé", 5},
+		{`\b[ab]c`, "é xa ba", 6},
+		{`\bé?x`, "abé", 2},
+		{`a*`, "xya", 0},
+		{`a*$`, "xya", 0},
+		{`\ba*`, "xya", 0},
+	} {
+		if got := skipped(compile(t, c.pattern), c.text); got != c.want {
+			t.Errorf("%q in %q: %d bytes are skipped, want %d", c.pattern, c.text, got, c.want)
 		}
 	}
 }
