@@ -92,18 +92,11 @@ type NewPassword struct{ Password redacted.Text }
 
 // DecodeNewPassword reads the body of POST /v1/account/password. The error is a *Refusal.
 func DecodeNewPassword(body []byte, l Limits) (*NewPassword, error) {
-	var password *redacted.Text
-	err := decodeFields(body, l, []string{"password"}, func(name string, value node) (r *Refusal) {
-		password, r = secret(name, value)
-		return r
-	})
-	switch {
-	case err != nil:
+	password, err := decodeSecret(body, l, "password", "the new password, a text, fits")
+	if err != nil {
 		return nil, err
-	case password == nil:
-		return nil, invalid("password", "is missing: the new password, a text, fits")
 	}
-	return &NewPassword{*password}, nil
+	return &NewPassword{password}, nil
 }
 
 // NewSecret is a request of PUT /v1/secrets/{name}.
@@ -111,18 +104,27 @@ type NewSecret struct{ Value redacted.Text }
 
 // DecodeNewSecret reads the body of PUT /v1/secrets/{name}. The error is a *Refusal.
 func DecodeNewSecret(body []byte, l Limits) (*NewSecret, error) {
-	var v *redacted.Text
-	err := decodeFields(body, l, []string{"value"}, func(name string, value node) (r *Refusal) {
-		v, r = secret(name, value)
+	v, err := decodeSecret(body, l, "value", "the secret, a text, fits")
+	if err != nil {
+		return nil, err
+	}
+	return &NewSecret{v}, nil
+}
+
+// decodeSecret reads a body whose only field is not to be seen; fits says of one that is missing what does.
+func decodeSecret(body []byte, l Limits, field, fits string) (redacted.Text, error) {
+	var t *redacted.Text
+	err := decodeFields(body, l, []string{field}, func(name string, value node) (r *Refusal) {
+		t, r = secret(name, value)
 		return r
 	})
 	switch {
 	case err != nil:
-		return nil, err
-	case v == nil:
-		return nil, invalid("value", "is missing: the secret, a text, fits")
+		return "", err
+	case t == nil:
+		return "", invalid(field, "is missing: "+fits)
 	}
-	return &NewSecret{*v}, nil
+	return *t, nil
 }
 
 // decodeFields reads a body of a few fields, of which each is given to f, and no other may be there.

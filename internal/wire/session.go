@@ -42,18 +42,11 @@ type PasswordAgain struct{ Password redacted.Text }
 
 // DecodePasswordAgain reads the body of POST /v1/session/confirm. The error is a *Refusal.
 func DecodePasswordAgain(body []byte, l Limits) (*PasswordAgain, error) {
-	var password *redacted.Text
-	err := decodeFields(body, l, []string{"password"}, func(name string, value node) (r *Refusal) {
-		password, r = secret(name, value)
-		return r
-	})
-	switch {
-	case err != nil:
+	password, err := decodeSecret(body, l, "password", "the account's password fits")
+	if err != nil {
 		return nil, err
-	case password == nil:
-		return nil, invalid("password", "is missing: the account's password fits")
 	}
-	return &PasswordAgain{*password}, nil
+	return &PasswordAgain{password}, nil
 }
 
 // LinkToken is a request of POST /v1/session/dev where a link signs in.
@@ -61,18 +54,11 @@ type LinkToken struct{ Token redacted.Text }
 
 // DecodeLinkToken reads the body of POST /v1/session/dev. The error is a *Refusal.
 func DecodeLinkToken(body []byte, l Limits) (*LinkToken, error) {
-	var token *redacted.Text
-	err := decodeFields(body, l, []string{"token"}, func(name string, value node) (r *Refusal) {
-		token, r = secret(name, value)
-		return r
-	})
-	switch {
-	case err != nil:
+	token, err := decodeSecret(body, l, "token", "what the link ends with that the service has printed fits")
+	if err != nil {
 		return nil, err
-	case token == nil:
-		return nil, invalid("token", "is missing: what the link ends with that the service has printed fits")
 	}
-	return &LinkToken{*token}, nil
+	return &LinkToken{token}, nil
 }
 
 // Session is who is signed in to the dashboard.

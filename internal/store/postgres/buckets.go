@@ -77,6 +77,17 @@ func (b buckets) count(ctx context.Context, f func(relational.Tx) error) error {
 	return b.store.count(ctx, f)
 }
 
+// beside makes the counts of jobs that are being accepted.
+type beside struct{ store *Store }
+
+// Shared implements relational.Beside.
+func (b beside) Shared() bool { return b.store.versions.nodes.Load() > 1 }
+
+// Count implements relational.Beside.
+func (b beside) Count(ctx context.Context, f func(relational.Tx) error) error {
+	return b.store.count(ctx, f)
+}
+
 // count runs statements one by one, without those that change something else.
 func (s *Store) count(ctx context.Context, f func(relational.Tx) error) (err error) {
 	for tries := range mostConflicts {

@@ -40,6 +40,7 @@ type cutLine struct {
 // lineFaults are those of all connections of a store.
 type lineFaults struct {
 	share float64 // of commits that do not pass
+	of    string  // what a message has that commits
 	met   [fates]atomic.Int64
 	all   sync.WaitGroup // what still goes on behind a line that was cut
 
@@ -72,7 +73,7 @@ func (l *cutLine) Write(b []byte) (int, error) {
 	if asks || bytes.Contains(b, []byte("BEGIN")) {
 		l.faults.sendLate()
 	}
-	if !bytes.Contains(b, []byte("COMMIT")) || rand.Float64() >= l.faults.share {
+	if !bytes.Contains(b, []byte(l.faults.of)) || rand.Float64() >= l.faults.share {
 		return l.Conn.Write(b)
 	}
 	what := fate(1 + rand.IntN(int(fates)-1))
@@ -123,26 +124,26 @@ func (l *cutLine) Close() error {
 }
 
 // tally is a table in which each change of a test leaves a row.
-func tally(t *testing.T, s *Store) (add func(ctx context.Context, n int64) error, count func() map[int64]int) {
+func tally(t *testing.T, w *writer) (add func(ctx context.Context, n int64) error, count func() map[int64]int) {
 	t.Helper()
 	ctx := context.Background()
 	exec := func(sql string) {
 		t.Helper()
-		if err := s.writer.conn.run(ctx, sql); err != nil {
+		if err := w.conn.run(ctx, sql); err != nil {
 			t.Fatal(err)
 		}
 	}
 	exec("CREATE TABLE tally (n BIGINT NOT NULL)")
 	t.Cleanup(func() { exec("DROP TABLE tally") })
 	add = func(ctx context.Context, n int64) error {
-		return s.Write(ctx, func(relational.Tx) error {
-			_, err := s.writer.conn.Exec(context.Background(), "INSERT INTO tally (n) VALUES (?)", []any{n})
+		return w.write(ctx, func(relational.Tx) error {
+			_, err := w.conn.Exec(context.Background(), "INSERT INTO tally (n) VALUES (?)", []any{n})
 			return err
 		})
 	}
 	return add, func() map[int64]int {
 		rows := map[int64]int{}
-		if err := s.writer.conn.Query(ctx, "SELECT n FROM tally", nil, func(r relational.Row) bool {
+		if err := w.conn.Query(ctx, "SELECT n FROM tally", nil, func(r relational.Row) bool {
 			rows[r.Int(0)]++
 			return true
 		}); err != nil {
@@ -158,16 +159,27 @@ func full() bool { return os.Getenv("QL_PROMISES") == "1" }
 // waits for them any more: a change that is said to be done is there once, one that has failed is not, and
 // none is there twice.
 func TestPromiseLostCommits(t *testing.T) {
+	for name, of := range map[string]func(*Store) *writer{
+		"serializable":   func(s *Store) *writer { return s.writer },
+		"read committed": func(s *Store) *writer { return s.locker },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openTest(t, Options{Readers: 2})
+			checkLostCommits(t, s, of(s))
+		})
+	}
+}
+
+func checkLostCommits(t *testing.T, s *Store, w *writer) {
 	changes, writers := int64(400), 4
 	if full() {
-		changes, writers = 30_000, 8
+		changes, writers = 15_000, 8
 	}
-	s := openTest(t, Options{Readers: 2})
-	add, count := tally(t, s)
-	faults := &lineFaults{share: 0.2}
+	add, count := tally(t, w)
+	faults := &lineFaults{share: 0.2, of: "COMMIT"}
 	dial := s.config.DialFunc
 	s.config.DialFunc = faults.dial
-	_ = s.writer.conn.close() // so that the next has faults
+	_ = w.conn.close() // so that the next has faults
 
 	var next atomic.Int64
 	outcomes := make([]error, changes)
@@ -183,8 +195,8 @@ func TestPromiseLostCommits(t *testing.T) {
 	faults.sendLate()
 	faults.all.Wait()
 	s.config.DialFunc = dial
-	_ = s.writer.conn.close()
-	if err := s.writer.connected(); err != nil {
+	_ = w.conn.close()
+	if err := w.connected(); err != nil {
 		t.Fatal(err)
 	}
 
@@ -232,7 +244,7 @@ func TestPromiseConflicts(t *testing.T) {
 		changes = 10_000
 	}
 	s := openTest(t, Options{Readers: 2})
-	add, count := tally(t, s)
+	add, count := tally(t, s.writer)
 	ctx := context.Background()
 	for _, sql := range []string{
 		`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -281,7 +293,7 @@ func TestPromiseConflicts(t *testing.T) {
 // that come afterwards find it.
 func TestServerRestarts(t *testing.T) {
 	s := openTest(t, Options{Readers: 2})
-	add, count := tally(t, s)
+	add, count := tally(t, s.writer)
 	ctx := context.Background()
 	read := func() error { _, err := s.Members().List(ctx); return err }
 	for n := range int64(10) {
@@ -315,7 +327,7 @@ func TestServerRestarts(t *testing.T) {
 // when it goes on its change is made anew.
 func TestWriterStandsStill(t *testing.T) {
 	s := openTest(t, Options{Readers: 1})
-	add, count := tally(t, s)
+	add, count := tally(t, s.writer)
 	ctx := t.Context()
 	if err := add(ctx, 1); err != nil {
 		t.Fatal(err)
@@ -366,7 +378,7 @@ func TestWriterStandsStill(t *testing.T) {
 // somebody waits for fail while it stands still, and what comes afterwards is done.
 func TestPromiseServerStandsStill(t *testing.T) {
 	s := openTest(t, Options{Readers: 2})
-	add, count := tally(t, s)
+	add, count := tally(t, s.writer)
 	times := int64(1)
 	if full() {
 		times = 5

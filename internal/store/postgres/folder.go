@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"ql/internal/disk"
 	"ql/internal/fault"
@@ -22,13 +23,20 @@ const sqliteFile = "ql.db"
 type Binding struct {
 	// Create says that the folder may be the first one.
 	Create bool
-	// Join says that it may be that of one more node.
+	// Join says that it may be that of one more node, of a database whose nodes share a bucket.
 	Join bool
 }
 
+const (
+	// beginTime is how long the first node may take from its folder to its bucket: others that are started with it wait
+	// for that.
+	beginTime = 10 * time.Second
+	beginPoll = 100 * time.Millisecond
+)
+
 // BindFolder makes sure that a data folder belongs to this database, and returns the number of its node. The first
-// server's folder is bound to it: that has the databases of accounts, and the contents of their files unless those
-// are in a bucket. Other nodes have folders of their own, in which nothing is that others would miss.
+// server's folder is bound to it: that has the contents of files unless those are in a bucket. Other nodes have
+// folders of their own, in which nothing is that others would miss.
 func (s *Store) BindFolder(ctx context.Context, folder string, b Binding) (node int64, err error) {
 	if err := s.bindFolder(ctx, folder, b); err != nil {
 		return 0, err
@@ -118,12 +126,15 @@ func (s *Store) bindFolder(ctx context.Context, folder string, b Binding) error 
 	case there != "" && here != "":
 		return fault.New(fault.InvalidRequest, "the data folder %s belongs to another database: name that by --database", folder)
 	case there != "" && b.Join:
+		if err := s.awaitBucket(ctx); err != nil {
+			return err
+		}
 		if err := disk.WriteMark(path, disk.NewMark()); err != nil {
 			return fmt.Errorf("the data folder cannot be marked: %w", err)
 		}
 		return nil
 	case there != "":
-		return fault.New(fault.InvalidRequest, "the databases of the accounts in this database are in another data folder than %s: name that by --data, or add a node by ql serve --join", folder)
+		return fault.New(fault.InvalidRequest, "a server has begun with this database in another data folder than %s: name that by --data, or serve as one more node of it, with the bucket of all by --blobs", folder)
 	case here != "" && !create:
 		return fault.New(fault.InvalidRequest, "the data folder %s belongs to another database: name that by --database", folder)
 	case !create:
@@ -141,8 +152,30 @@ func (s *Store) bindFolder(ctx context.Context, folder string, b Binding) error 
 	}); err != nil {
 		return err
 	}
-	if bound != here {
+	switch {
+	case bound == here:
+		return nil
+	case b.Join:
+		return s.awaitBucket(ctx)
+	default:
 		return fault.New(fault.InvalidRequest, "another server has begun with this database, in another data folder than %s", folder)
 	}
-	return nil
+}
+
+// awaitBucket waits until the first node has begun with the bucket that all share.
+func (s *Store) awaitBucket(ctx context.Context) error {
+	for deadline := time.Now().Add(beginTime); ; {
+		bucket, err := s.BoundBlobs(ctx)
+		switch {
+		case err != nil || bucket != "":
+			return err
+		case time.Now().After(deadline):
+			return fault.New(fault.InvalidRequest, "another server has begun with this database, and has the contents of files in its data folder: nodes share them in a bucket, which that one begins with by --blobs")
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(beginPoll):
+		}
+	}
 }

@@ -110,6 +110,7 @@ type Store struct {
 	direct   *pgconn.Config // of connections that have something of their own, such as what they listen to
 	writer   *writer
 	locker   *writer               // of changes that lock what they go by
+	appender appender              // of changes of databases
 	failing  atomic.Pointer[error] // what the storage last did to a change; nil after a commit
 	readers  *readers
 	counters *readers // connections for what buckets count
@@ -143,7 +144,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{config: config, direct: direct, validFor: o.ValidFor, schema: o.schema}
-	s.membership.store, s.hints = s, newHints(s)
+	s.membership.store, s.appender.store, s.hints = s, s, newHints(s)
 	c, err := connect(ctx, config)
 	if err != nil {
 		return nil, err
@@ -158,7 +159,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	c.session.IDs, c.session.Elsewhere, c.session.Node = ids, relational.NewElsewhereCounts(), &relational.Node{}
 	s.Store = relational.New(s, ids)
-	s.AcceptTogether()
+	s.AcceptTogether(beside{s})
 	if s.writer, err = newWriter(ctx, c, s, serializable); err != nil {
 		return nil, errors.Join(explain(err), c.close())
 	}
@@ -285,7 +286,7 @@ func (s *Store) Aggregate() store.Store {
 	all := s.Store.Aggregate()
 	all.Backend, all.Versions, all.SiteVersions, all.Log = s, s, s, noLog{s}
 	all.Members, all.Hints, all.Turns, all.Buckets = members{all.Members, s}, s.hints, s.Sessions(), buckets{s.Store.Buckets(), s}
-	all.Allotments = allotments{s}
+	all.Allotments, all.Shipped = allotments{s}, shipped{all.Shipped, s}
 	return all
 }
 
@@ -324,14 +325,19 @@ func (s *Store) Vacuum(context.Context) (bool, error) { return false, nil }
 
 // Stats implements store.Backend.
 func (s *Store) Stats() store.Stats {
-	return store.Stats{
-		Writes: s.writer.writes.Load() + s.locker.writes.Load(), Commits: s.writer.commits.Load() + s.locker.commits.Load(),
-		Waiting: s.writer.group.Waiting() + s.locker.group.Waiting(), Failing: s.failing.Load() != nil,
+	all := store.Stats{Failing: s.failing.Load() != nil}
+	for _, w := range []*writer{s.writer, s.locker, s.appender.opened.Load()} {
+		if w != nil {
+			all.Writes += w.writes.Load()
+			all.Commits += w.commits.Load()
+			all.Waiting += w.group.Waiting()
+		}
 	}
+	return all
 }
 
 // Close waits for the reads and writes under way and closes the store. A second time it does
 // nothing.
 func (s *Store) Close() error {
-	return errors.Join(s.readers.close(), s.counters.close(), s.locker.close(), s.writer.close(), s.membership.close())
+	return errors.Join(s.readers.close(), s.counters.close(), s.appender.close(), s.locker.close(), s.writer.close(), s.membership.close())
 }

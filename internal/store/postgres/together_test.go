@@ -11,6 +11,7 @@ import (
 	"ql/internal/job"
 	"ql/internal/member"
 	"ql/internal/principal"
+	"ql/internal/store/relational"
 )
 
 // TestAcceptTogether: jobs that are accepted at the same time are few changes, and few statements.
@@ -40,6 +41,68 @@ func TestAcceptTogether(t *testing.T) {
 	list, err := s.Jobs().List(t.Context(), ada, job.Query{Limit: 2 * jobs})
 	if err != nil || len(list) != jobs {
 		t.Errorf("%d jobs are stored: %v", len(list), err)
+	}
+}
+
+// TestMembersCountSources: members that store jobs of one script at the same time count it beside those, and each job once,
+// also where it is there already.
+func TestMembersCountSources(t *testing.T) {
+	o := Options{URL: database(t), Readers: 2, ValidFor: 10 * time.Millisecond}
+	stores := []*Store{openTest(t, o), openTest(t, o)}
+	ctx := t.Context()
+	var sessions []*member.Session
+	for i, s := range stores {
+		one, err := member.Join(ctx, member.Options{Store: s.Aggregate().Members, Node: member.Node{ID: int64(i) + 1}, Lease: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions = append(sessions, one)
+	}
+	for i, one := range sessions {
+		if err := one.Renew(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if !(beside{stores[i]}).Shared() {
+			t.Errorf("member %d sees no other", i+1)
+		}
+	}
+	ada, err := stores[0].Accounts().Create(ctx, account.Account{Username: "ada", Plan: account.Free, Created: time.Unix(1, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := &job.Source{Hash: [32]byte{4}, Text: `EMIT "hello"`}
+	accept := func(s *Store, id job.ID) error {
+		e := &job.End{Record: job.Record{Summary: job.Summary{
+			ID: id, Account: ada, State: job.Complete, Mode: job.Async, Convention: job.JSON, Credential: principal.ByKey, Created: time.Now(), Finished: time.Now(),
+		}, Call: job.Call{Source: source}, Result: []byte("hello")}}
+		_, err := s.Queue().AcceptEnded(ctx, &job.Task{Summary: e.Summary, Call: e.Call}, e)
+		return err
+	}
+	const jobs = 40
+	var group sync.WaitGroup
+	for _, s := range stores {
+		for range jobs {
+			group.Go(func() {
+				id := s.NewID()
+				if err := accept(s, id); err != nil {
+					t.Error(err)
+				}
+				_ = accept(s, id) // with others that are new
+			})
+		}
+	}
+	group.Wait()
+	var counted, stored int64
+	for sql, into := range map[string]*int64{"SELECT jobs FROM sources": &counted, "SELECT count(*) FROM jobs WHERE source IS NOT NULL": &stored} {
+		if err := stores[0].writer.conn.Query(ctx, sql, nil, func(r relational.Row) bool {
+			*into = r.Int(0)
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := int64(len(stores) * jobs); counted != want || stored != want {
+		t.Errorf("of %d jobs %d are stored, and %d counted", want, stored, counted)
 	}
 }
 

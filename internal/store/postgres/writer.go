@@ -34,6 +34,7 @@ type writer struct {
 	conn      *conn  // which is replaced where it was lost
 	isolation string // of its transactions
 	group     *batch.Group[*write]
+	attempt   func(batch []*write, savepoints bool) result // runs writes in one transaction
 
 	id     int64 // of its row in writers
 	number int64 // of the last transaction that was committed, in that row
@@ -55,6 +56,7 @@ const (
 type write struct {
 	ctx  context.Context
 	do   func(relational.Tx) error
+	part *part // of a database, to be appended: in place of do
 	err  error
 	done bool // err is its outcome
 
@@ -69,7 +71,7 @@ func newWriter(ctx context.Context, c *conn, s *Store, isolation string) (*write
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	w.id = int64(binary.BigEndian.Uint64(b[:]) >> 1)
-	w.group = batch.New(maxBatch, w.performRecovering)
+	w.group, w.attempt = batch.New(maxBatch, w.performRecovering), w.transact
 	if err := c.willWrite(ctx); err != nil {
 		return w, err
 	}
@@ -82,10 +84,15 @@ func (w *writer) register(ctx context.Context) error {
 }
 
 func (w *writer) write(ctx context.Context, do func(relational.Tx) error) error {
+	return w.submit(&write{ctx: ctx, do: do})
+}
+
+// submit has a change be made with those that come at the same time, and returns what became of it.
+func (w *writer) submit(change *write) error {
+	ctx := change.ctx
 	if w.breaker.refuses(ctx) {
 		return unavailable
 	}
-	change := &write{ctx: ctx, do: do}
 	// One that stands behind others which hang is not begun.
 	waiting, cancel := context.WithTimeout(ctx, patienceFor(ctx))
 	defer cancel()
@@ -286,8 +293,8 @@ type result struct {
 
 var errHalfway = errors.New("a write failed after it had changed something")
 
-// attempt runs writes in one transaction and leaves what became of each in its err.
-func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
+// transact runs writes in one transaction and leaves what became of each in its err.
+func (w *writer) transact(batch []*write, savepoints bool) (r result) {
 	c := w.conn
 	// Never a submitter's context: its end would undo the others' writes.
 	ctx := context.Background()
@@ -342,7 +349,7 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 	if number > 0 {
 		last = noteChange(number, &changes, w.store.versions.outside())
 	}
-	err := c.run(ctx, last+fmt.Sprintf("UPDATE writers SET number = %d WHERE id = %d; COMMIT", w.number+1, w.id))
+	err := c.run(ctx, last+fmt.Sprintf(nextNumber, w.number, w.id)+"; COMMIT")
 	w.store.versions.apply(&changes) // also where nobody knows
 	if err != nil {
 		return result{err: err, committing: true}
@@ -351,6 +358,10 @@ func (w *writer) attempt(batch []*write, savepoints bool) (r result) {
 	w.committed(len(batch))
 	return result{}
 }
+
+// nextNumber counts a transaction. It fails where the number has become another one, since somebody has asked what became
+// of this transaction: a commit that comes so late must not pass, also where others' changes are seen.
+const nextNumber = "UPDATE writers SET number = number + 1 / CASE WHEN number = %d THEN 1 ELSE 0 END WHERE id = %d"
 
 // endUnchanged ends a transaction that came to change nothing, such as a claim of nothing. It still has to be said that what
 // it saw was so; but nothing of it must last, so that nobody waits for the disk.

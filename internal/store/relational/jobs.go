@@ -116,7 +116,7 @@ func (t Tx) Record(records []job.Record) error {
 	if err != nil {
 		return err
 	}
-	sources, err := t.keepSources(kept)
+	sources, err := t.keepSources(kept, nil)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ql/internal/fault"
@@ -130,16 +132,21 @@ const (
 		due = NULL, member = NULL, program = NULL, task = CASE WHEN new_history IS NOT NULL THEN task END, held = NULL FROM (VALUES ` + finishTyped
 	finishEnd = `) AS ends (of_seq, of_attempt, new_state, new_finished, new_steps, new_dropped, new_error, new_response, new_trace,
 		new_result, new_encoding, new_checksum, new_ran, new_fuel, new_memory, new_fetches, new_history)
-		WHERE seq = of_seq AND attempt = of_attempt AND state = 'running' AND schedule IS NULL AND concurrency_key IS NULL
+		WHERE seq IN (%s) AND seq = of_seq AND attempt = of_attempt AND state = 'running' AND schedule IS NULL AND concurrency_key IS NULL
 		RETURNING seq, coalesce(length(request), 0) + question_bytes + coalesce(length(task), 0) + history_bytes`
 )
 
-// finishRows are the statements, by how many ends they store.
+// finishRows are the statements, by how many ends they store. Each names the jobs once more: a planner that knows nothing of
+// the table yet, or takes what runs for few, would look through all of it.
 var finishRows = func() map[int]string {
 	row := ", (?" + strings.Repeat(", ?", finishParams-1) + ")"
 	all := map[int]string{}
 	for _, n := range sharedSizes {
-		all[n] = finishInto + strings.Repeat(row, n-1) + finishEnd
+		jobs := make([]string, n)
+		for i := range jobs {
+			jobs[i] = "?" + strconv.Itoa(1+i*finishParams)
+		}
+		all[n] = finishInto + strings.Repeat(row, n-1) + fmt.Sprintf(finishEnd, strings.Join(jobs, ", "))
 	}
 	return all
 }()

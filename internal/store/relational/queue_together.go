@@ -23,8 +23,16 @@ const maxTogether = 128
 // errApart says that jobs are to be stored each by itself, since one of them is not as most are.
 var errApart = errors.New("the jobs are stored each by itself")
 
+// Beside makes counts, each by a statement that is a transaction of its own, where several members share the store.
+// Count runs f, maybe more than once; what it counts may be lost with the server, but not without what is committed later.
+type Beside interface {
+	Shared() bool
+	Count(ctx context.Context, f func(Tx) error) error
+}
+
 // together has the jobs that are being accepted.
 type together struct {
+	beside   Beside
 	ended    *batch.Group[*acceptance]
 	accepted *batch.Group[*acceptance]
 	finished *batch.Group[*finishing]
@@ -41,8 +49,9 @@ type acceptance struct {
 }
 
 // AcceptTogether has jobs that are accepted, or end, at the same time share statements.
-func (s *Store) AcceptTogether() {
+func (s *Store) AcceptTogether(b Beside) {
 	s.together = &together{
+		beside:   b,
 		ended:    batch.New(maxTogether, func(list []*acceptance) { s.acceptTogether(list, tx.insertEndedTogether) }),
 		accepted: batch.New(maxTogether, func(list []*acceptance) { s.acceptTogether(list, tx.insertTogether) }),
 		finished: batch.New(maxTogether, s.finishTogether),
@@ -56,20 +65,49 @@ func (s *Store) mayShare(ctx context.Context, t *job.Task) bool {
 
 // acceptTogether stores jobs in one change, also one alone: those that come meanwhile are the next. Its error is that of
 // all, unless they are to be stored apart.
-func (s *Store) acceptTogether(list []*acceptance, insert func(tx, []*acceptance) error) {
+func (s *Store) acceptTogether(list []*acceptance, insert func(tx, []*acceptance, countedSources) error) {
 	contexts := make([]context.Context, len(list))
 	for i, one := range list {
 		contexts[i] = one.ctx
 	}
 	ctx, cancel := ofAll(contexts)
 	defer cancel()
-	err := s.write(ctx, func(t tx) error { return insert(t, list) })
-	if err != nil && !fault.Is(err, fault.StorageUnavailable) && !fault.Is(err, fault.OutcomeUnknown) {
+	counted, err := s.countSources(ctx, list)
+	if err == nil {
+		err = s.write(ctx, func(t tx) error { return insert(t, list, counted) })
+	}
+	unknown := fault.Is(err, fault.OutcomeUnknown)
+	if err != nil && !unknown && len(counted) > 0 {
+		// Where it fails the text of a script is kept for longer than any job has it.
+		_ = s.write(ctx, func(t tx) error { return t.uncountSources(counted) })
+	}
+	if err != nil && !unknown && !fault.Is(err, fault.StorageUnavailable) {
 		err = errApart // one may be refused for what it is while the others are not
 	}
 	for _, one := range list {
 		one.err = err
 	}
+}
+
+// countSources counts the sources of jobs before they are stored, where other members may count them too.
+func (s *Store) countSources(ctx context.Context, list []*acceptance) (counted countedSources, err error) {
+	if !s.together.beside.Shared() {
+		return nil, nil
+	}
+	records := make([]*job.Record, len(list))
+	for i, one := range list {
+		records[i] = one.record()
+	}
+	counted = countedSources{}
+	return counted, s.together.beside.Count(ctx, func(t Tx) error { return t.countSources(records, counted) })
+}
+
+// record is what is to be stored of the job.
+func (a *acceptance) record() *job.Record {
+	if a.end != nil {
+		return &a.end.Record
+	}
+	return &job.Record{Summary: a.task.Summary, Call: a.task.Call}
 }
 
 // ofAll returns a context for all: the end of one caller's undoes nobody else's job. It ends where the last of those does,
@@ -89,12 +127,12 @@ func ofAll(list []context.Context) (context.Context, context.CancelFunc) {
 }
 
 // insertEndedTogether stores jobs that are over, and counts them.
-func (t tx) insertEndedTogether(list []*acceptance) error {
+func (t tx) insertEndedTogether(list []*acceptance, counted countedSources) error {
 	records := make([]*job.Record, len(list))
 	for i, one := range list {
-		records[i] = &one.end.Record
+		records[i] = one.record()
 	}
-	sources, err := t.keepSources(records)
+	sources, err := t.keepSources(records, counted)
 	if err != nil {
 		return err
 	}
@@ -125,7 +163,7 @@ func (t tx) insertEndedTogether(list []*acceptance) error {
 }
 
 // insertTogether stores jobs that are to run, and counts them.
-func (t tx) insertTogether(list []*acceptance) error {
+func (t tx) insertTogether(list []*acceptance, counted countedSources) error {
 	programs := map[[32]byte]bool{}
 	records := make([]*job.Record, len(list))
 	b := bill{}
@@ -136,7 +174,7 @@ func (t tx) insertTogether(list []*acceptance) error {
 				return err
 			}
 		}
-		records[i] = &job.Record{Summary: one.task.Summary, Call: one.task.Call}
+		records[i] = one.record()
 		key := billed{one.task.Account, usage.DayOf(one.task.Created)}
 		c := b[key]
 		c.Calls++
@@ -145,7 +183,7 @@ func (t tx) insertTogether(list []*acceptance) error {
 	if err := t.checkElsewhereTogether(list); err != nil {
 		return err
 	}
-	sources, err := t.keepSources(records)
+	sources, err := t.keepSources(records, counted)
 	if err != nil {
 		return err
 	}

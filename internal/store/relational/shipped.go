@@ -81,16 +81,20 @@ func (s Shipped) Leave(ctx context.Context, h ship.Home) error {
 }
 
 // Homes implements ship.Log.
-func (s Shipped) Homes(ctx context.Context) (homes map[int64]int, err error) {
+func (s Shipped) Homes(ctx context.Context) (homes map[int64]ship.Held, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		homes = map[int64]int{}
-		return t.each("SELECT incarnation, count(*) FROM homes WHERE incarnation <> 0 GROUP BY incarnation", func(r row) { homes[r.int(0)] = int(r.int(1)) })
+		homes = map[int64]ship.Held{}
+		return t.each(`SELECT incarnation, count(*), CAST(coalesce(sum(logs.bytes), 0) AS BIGINT) FROM homes
+			LEFT JOIN (SELECT account, sum(length(content)) AS bytes FROM shipped_parts WHERE content IS NOT NULL GROUP BY account) AS logs ON logs.account = homes.account
+			WHERE incarnation <> 0 GROUP BY incarnation`,
+			func(r row) { homes[r.int(0)] = ship.Held{Accounts: int(r.int(1)), Unmerged: r.int(2)} })
 	})
 	return homes, err
 }
 
 // requireHome checks that a home is one still: a member that was buried has none, also where nobody
-// has taken it over yet. No member is the home of all in a store that is being filled, and has none.
+// has taken it over yet. Who takes it over waits for the change that checks. No member is the home of all
+// in a store that is being filled, and has none.
 func (t tx) requireHome(h ship.Home) error {
 	if h.Member == (member.Member{}) {
 		filled, err := t.has("SELECT 1 FROM moves WHERE state = '" + MoveFilling + "' AND NOT EXISTS (SELECT 1 FROM members)")
@@ -99,7 +103,7 @@ func (t tx) requireHome(h ship.Home) error {
 		}
 		return ship.ErrNotHome
 	}
-	there, err := t.has("SELECT 1 FROM homes WHERE account = ? AND member = ? AND incarnation = ? AND epoch = ? AND "+isMember,
+	there, err := t.has("SELECT 1 FROM homes WHERE account = ? AND member = ? AND incarnation = ? AND epoch = ? AND "+isMember+lockShare,
 		int64(h.Account), h.Member.ID, h.Member.Incarnation, h.Epoch, h.Member.ID, h.Member.Incarnation)
 	if err != nil || there {
 		return err
@@ -136,9 +140,6 @@ func (t tx) shipped(id account.ID, name string) (ship.Database, error) {
 // Append implements ship.Log.
 func (s Shipped) Append(ctx context.Context, h ship.Home, name string, p ship.Part) error {
 	return s.store.write(ctx, func(t tx) error {
-		if done, err := t.extend(h, name, &p); err != nil || done {
-			return err
-		}
 		if err := t.requireHome(h); err != nil {
 			return err
 		}
@@ -155,21 +156,6 @@ func (s Shipped) Append(ctx context.Context, h ship.Home, name string, p ship.Pa
 		}
 		return t.addPart(h.Account, name, p)
 	})
-}
-
-// extend adds the next part of a database that has some, by its home: in one look, since each change of a database waits for it. Where
-// it adds none, why is found by looking at one thing after the other.
-func (t tx) extend(h ship.Home, name string, p *ship.Part) (done bool, err error) {
-	if p.Last < p.First {
-		return false, nil
-	}
-	n, err := t.exec(`UPDATE shipped_databases SET last = ?, size = ? WHERE account = ? AND name = ? AND last = ? AND
-		EXISTS (SELECT 1 FROM homes WHERE homes.account = shipped_databases.account AND member = ? AND incarnation = ? AND epoch = ?) AND `+isMember,
-		p.Last, p.Size, int64(h.Account), name, p.First-1, h.Member.ID, h.Member.Incarnation, h.Epoch, h.Member.ID, h.Member.Incarnation)
-	if err != nil || n == 0 {
-		return false, err
-	}
-	return true, t.addPart(h.Account, name, *p)
 }
 
 func (t tx) addPart(id account.ID, name string, p ship.Part) error {
@@ -190,32 +176,23 @@ func (t tx) addPart(id account.ID, name string, p ship.Part) error {
 	return nil
 }
 
-// Parts implements ship.Log.
+// Parts implements ship.Log. Few parts of many have chunks, which come with them: each statement is a way to the server and back.
 func (s Shipped) Parts(ctx context.Context, id account.ID, name string, after int64, limit int) (list []ship.Part, err error) {
 	err = s.store.read(ctx, func(t tx) error {
-		return t.snapshot(func() error {
-			list = nil
-			var seqs []int64
-			if err := t.each("SELECT first, last, size, content, seq FROM shipped_parts WHERE account = ? AND name = ? AND last > ? ORDER BY last LIMIT ?", func(r row) {
+		list = nil
+		return t.each(`SELECT parts.first, parts.last, parts.size, parts.content, hash, shipped_chunks.size
+			FROM (SELECT * FROM shipped_parts WHERE account = ?1 AND name = ?2 AND last > ?3 ORDER BY last LIMIT ?4) AS parts
+			LEFT JOIN shipped_chunks ON shipped_chunks.account = ?1 AND part = seq AND content IS NULL ORDER BY parts.last, number`, func(r row) {
+			if n := len(list); n == 0 || list[n-1].Last != r.int(1) {
 				list = append(list, ship.Part{First: r.int(0), Last: r.int(1), Size: r.int(2), Content: r.bytes(3)})
-				seqs = append(seqs, r.int(4))
-			}, int64(id), name, after, limit); err != nil {
-				return err
 			}
-			for i, seq := range seqs {
-				if list[i].Content != nil {
-					continue
-				}
-				if err := t.each("SELECT hash, size FROM shipped_chunks WHERE account = ? AND part = ? ORDER BY number", func(r row) {
-					c := files.Chunk{Size: r.int(1)}
-					copy(c.Hash[:], r.s.Blob(0))
-					list[i].Chunks = append(list[i].Chunks, c)
-				}, int64(id), seq); err != nil {
-					return err
-				}
+			if !r.null(4) {
+				c := files.Chunk{Size: r.int(5)}
+				copy(c.Hash[:], r.s.Blob(4))
+				p := &list[len(list)-1]
+				p.Chunks = append(p.Chunks, c)
 			}
-			return nil
-		})
+		}, int64(id), name, after, limit)
 	})
 	return list, err
 }
@@ -244,9 +221,11 @@ func (s Shipped) Merge(ctx context.Context, h ship.Home, name string, p ship.Par
 
 // dropParts removes the parts of a database from one change to another.
 func (t tx) dropParts(id account.ID, name string, first, last int64) error {
-	var gone []int64
-	if err := t.each("DELETE FROM shipped_parts WHERE account = ? AND name = ? AND first >= ? AND last <= ? RETURNING seq", func(r row) {
-		gone = append(gone, r.int(0))
+	var gone []int64 // that have chunks
+	if err := t.each("DELETE FROM shipped_parts WHERE account = ? AND name = ? AND first >= ? AND last <= ? RETURNING CASE WHEN content IS NULL THEN seq END", func(r row) {
+		if !r.null(0) {
+			gone = append(gone, r.int(0))
+		}
 	}, int64(id), name, first, last); err != nil {
 		return err
 	}

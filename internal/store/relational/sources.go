@@ -19,31 +19,38 @@ type keptSource struct {
 	hash    [32]byte
 }
 
-// keepSources counts the sources of records, each of which is stored where its account has it
-// not yet, and returns their numbers, 0 for none.
-func (t tx) keepSources(records []*job.Record) ([]int64, error) {
-	numbers := make([]int64, len(records))
-	var first map[keptSource][]int // where each stands in records
+// bySource returns where the records of each source are among others, and the sources in an order that is always the
+// same, so that no two transactions that count the same ones wait for each other.
+func bySource(records []*job.Record) (at map[keptSource][]int, order []keptSource) {
 	for i, r := range records {
 		if r.Call.Source == nil {
 			continue
 		}
-		if first == nil {
-			first = map[keptSource][]int{}
+		if at == nil {
+			at = map[keptSource][]int{}
 		}
 		key := keptSource{r.Account, r.Call.Source.Hash}
-		first[key] = append(first[key], i)
+		at[key] = append(at[key], i)
 	}
-	// In one order, so that no two transactions that count the same sources wait for each other.
-	keys := slices.SortedFunc(maps.Keys(first), func(a, b keptSource) int {
+	return at, slices.SortedFunc(maps.Keys(at), func(a, b keptSource) int {
 		return cmp.Or(cmp.Compare(a.account, b.account), slices.Compare(a.hash[:], b.hash[:]))
 	})
-	for _, key := range keys {
-		places := first[key]
-		r := records[places[0]]
-		number, err := t.keepSource(key.account, r.Call.Source, int64(len(places)), r.Created)
-		if err != nil {
-			return nil, err
+}
+
+// keepSources counts the sources of records, each of which is stored where its account has it
+// not yet, and returns their numbers, 0 for none. Of some it may be known that they are counted.
+func (t tx) keepSources(records []*job.Record, counted countedSources) ([]int64, error) {
+	numbers := make([]int64, len(records))
+	at, order := bySource(records)
+	for _, key := range order {
+		places := at[key]
+		number := counted[key].number
+		if number == 0 {
+			var err error
+			r := records[places[0]]
+			if number, err = t.keepSource(key.account, r.Call.Source, int64(len(places)), r.Created); err != nil {
+				return nil, err
+			}
 		}
 		for _, i := range places {
 			numbers[i] = number
@@ -52,13 +59,52 @@ func (t tx) keepSources(records []*job.Record) ([]int64, error) {
 	return numbers, nil
 }
 
+// Members that store jobs of the same script at the same time count in the same row. In the transactions of the jobs
+// all of them but one would have to be run again; so they count before, each by a statement of its own.
+
+// countedSources are sources that were counted for jobs that are still to be stored.
+type countedSources map[keptSource]countedSource
+
+type countedSource struct{ number, jobs int64 }
+
+// countSources counts the sources of records, those that their accounts have. What it does not count is left to
+// who stores the jobs.
+func (t Tx) countSources(records []*job.Record, counted countedSources) error {
+	at, order := bySource(records)
+	for _, key := range order {
+		if counted[key].number != 0 { // it is run again
+			continue
+		}
+		c := countedSource{jobs: int64(len(at[key]))}
+		if _, err := t.one(countSource, func(r row) { c.number = r.int(0) }, c.jobs, int64(key.account), key.hash[:]); err != nil {
+			return err
+		}
+		if c.number != 0 {
+			counted[key] = c
+		}
+	}
+	return nil
+}
+
+// uncountSources takes back what was counted for jobs that are certainly not stored.
+func (t tx) uncountSources(counted countedSources) error {
+	for key, c := range counted {
+		if err := t.releaseSource(key.account, c.number, c.jobs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const countSource = "UPDATE sources SET jobs = jobs + ? WHERE account = ? AND hash = ? RETURNING id"
+
 // keepSource counts that so many more jobs of an account have a source, and returns its
 // number, 0 for none.
 func (t tx) keepSource(a account.ID, s *job.Source, jobs int64, now time.Time) (number int64, err error) {
 	if s == nil {
 		return 0, nil
 	}
-	found, err := t.one("UPDATE sources SET jobs = jobs + ? WHERE account = ? AND hash = ? RETURNING id", func(r row) { number = r.int(0) }, jobs, int64(a), s.Hash[:])
+	found, err := t.one(countSource, func(r row) { number = r.int(0) }, jobs, int64(a), s.Hash[:])
 	if err != nil || found {
 		return number, err
 	}

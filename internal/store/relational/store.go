@@ -111,6 +111,7 @@ const (
 	LockBegin, LockEnd = "/* FOR ", " */"
 
 	lockKey      = " /* FOR KEY SHARE */"                  // others may change the row, but not remove it
+	lockShare    = " /* FOR SHARE */"                      // others may not change the row
 	lockJobs     = " /* FOR UPDATE OF jobs */"             // waits for who has locked one
 	lockFreeJobs = " /* FOR UPDATE OF jobs SKIP LOCKED */" // leaves out what another has locked
 )

@@ -42,9 +42,14 @@ func testHomes(t *testing.T, s Stores) {
 	wantError(t, "as who fills a store, which nobody does", err, ship.ErrNotHome)
 	homes, err := s.Shipped.Homes(ctx)
 	must(t, err)
-	if len(homes) != 1 || homes[one.Incarnation] != 1 {
+	if len(homes) != 1 || homes[one.Incarnation] != (ship.Held{Accounts: 1}) {
 		t.Errorf("the homes are %v", homes)
 	}
+	must(t, s.Shipped.Append(ctx, h, "logged", ship.Part{First: 1, Last: 1, Size: 4096, Content: []byte("seven b")}))
+	must(t, s.Shipped.Append(ctx, h, "logged", ship.Part{First: 2, Last: 2, Size: 4096, Content: []byte("five ")}))
+	homes, err = s.Shipped.Homes(ctx)
+	must(t, err)
+	same(t, "with changes in the log", homes[one.Incarnation], ship.Held{Accounts: 1, Unmerged: 12})
 
 	must(t, s.Shipped.Leave(ctx, h))
 	wantError(t, "after it was left", s.Shipped.Append(ctx, h, "main", ship.Part{First: 1, Last: 1, Size: 1, Content: []byte("a")}), ship.ErrNotHome)

@@ -93,7 +93,7 @@ func (o *Origin) Merge(ctx context.Context, name string, all bool) error {
 		return err
 	}
 	for {
-		merged, gathered, err := o.parts(ctx, name)
+		merged, gathered, err := o.parts(ctx, name, all)
 		if err != nil {
 			return err
 		}
@@ -121,8 +121,8 @@ type gathered struct {
 func (g gathered) enough() bool { return g.bytes >= mergeFrom || g.changes >= mergeFromChanges }
 
 // parts returns the parts of a database in the blobs, up to the first that is in the log, and what
-// follows.
-func (o *Origin) parts(ctx context.Context, name string) (merged []Part, g gathered, err error) {
+// follows: as much of it as is enough to be merged, or where anything is, that it is there.
+func (o *Origin) parts(ctx context.Context, name string, any bool) (merged []Part, g gathered, err error) {
 	at := int64(0)
 	for {
 		parts, err := o.s.o.Changes.Parts(ctx, o.account, name, at, partsAtOnce)
@@ -138,6 +138,9 @@ func (o *Origin) parts(ctx context.Context, name string) (merged []Part, g gathe
 			}
 			g.changes++
 			g.bytes += int64(len(p.Content))
+		}
+		if any && g.changes > 0 || g.enough() {
+			return merged, g, nil
 		}
 	}
 }

@@ -67,6 +67,12 @@ func (e *ElsewhereError) Owner() int64 { return int64(e.Account) }
 // NodeAddress is where that node takes the calls of others, "" for nowhere.
 func (e *ElsewhereError) NodeAddress() string { return e.Member.Address }
 
+// Held is what a member has as a home.
+type Held struct {
+	Accounts int   // whose databases are there
+	Unmerged int64 // bytes of their changes that are in the log and not yet in the bucket
+}
+
 // Log is the log of changes, with what they were merged into. Each method is one whole change, committed
 // when it returns nil. Methods are safe for concurrent use.
 type Log interface {
@@ -75,8 +81,8 @@ type Log interface {
 	Claim(ctx context.Context, id account.ID, m member.Member) (Home, error)
 	// Leave ends a home, if it is one.
 	Leave(ctx context.Context, h Home) error
-	// Homes returns of how many accounts each incarnation of a member is the home.
-	Homes(ctx context.Context) (map[int64]int, error)
+	// Homes returns what each incarnation of a member has, of those that are a home.
+	Homes(ctx context.Context) (map[int64]Held, error)
 	// Databases returns those of an account, by name.
 	Databases(ctx context.Context, id account.ID) ([]Database, error)
 	// Database returns one of them, with a Last of 0 where there is none.
