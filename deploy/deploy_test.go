@@ -130,7 +130,7 @@ func TestDockerfile(t *testing.T) {
 }
 
 // TestCompose checks the cluster on one machine: read as the tool reads it, with nothing left undefined, three
-// nodes whose settings hold, and one place that begins.
+// nodes whose settings hold.
 func TestCompose(t *testing.T) {
 	folder := t.TempDir()
 	// What the comment on top has its reader make.
@@ -153,7 +153,7 @@ func TestCompose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var nodes, begin []string
+	var nodes []string
 	image := imageEnv(t)
 	for name, s := range project.Services {
 		for _, v := range s.Volumes {
@@ -177,8 +177,8 @@ func TestCompose(t *testing.T) {
 			env[key] = *value
 		}
 		settings := checkSettings(t, name, env)
-		if !settings.Join {
-			begin = append(begin, name)
+		if settings.Database == "" || settings.Blobs == nil {
+			t.Errorf("%s shares nothing with the others", name)
 		}
 		if env["AWS_SECRET_ACCESS_KEY"] != "secret" {
 			t.Errorf("%s has no keys of the bucket", name)
@@ -191,8 +191,8 @@ func TestCompose(t *testing.T) {
 		}
 	}
 	slices.Sort(nodes)
-	if !slices.Equal(nodes, []string{"ql-1", "ql-2", "ql-3"}) || !slices.Equal(begin, []string{"ql-1"}) {
-		t.Errorf("the nodes are %q, of which %q begin", nodes, begin)
+	if !slices.Equal(nodes, []string{"ql-1", "ql-2", "ql-3"}) {
+		t.Errorf("the nodes are %q", nodes)
 	}
 	proxy, err := os.ReadFile("haproxy.cfg")
 	if err != nil {
@@ -318,7 +318,7 @@ func TestKubernetes(t *testing.T) {
 	if settings.NodeListen != "10.0.0.2:8081" {
 		t.Errorf("others reach a node at %q", settings.NodeListen)
 	}
-	if settings.Database == "" || settings.Blobs == nil || !settings.Join {
+	if settings.Database == "" || settings.Blobs == nil {
 		t.Errorf("the nodes share nothing: %v", values.Data)
 	}
 	mounted := ""

@@ -117,7 +117,7 @@ func (a *App) openStore(ctx context.Context) error {
 		a.o.Log.Warn("the data folder was accessible to other users of this machine: its permissions were restricted", "data", a.settings.Data, "mode", fmt.Sprintf("%04o", was))
 	}
 	opened, err := backend.Open(ctx, backend.Options{
-		Data: a.settings.Data, Database: a.settings.Database, Direct: a.settings.DatabaseDirect, Own: true, Create: true, Join: a.settings.Join, Grown: a.growth.Add, AcceptDamage: a.o.AcceptDamage, Log: a.o.Log,
+		Data: a.settings.Data, Database: a.settings.Database, Direct: a.settings.DatabaseDirect, Own: true, Create: true, Join: a.settings.Blobs != nil, Grown: a.growth.Add, AcceptDamage: a.o.AcceptDamage, Log: a.o.Log,
 	})
 	if err != nil {
 		return err

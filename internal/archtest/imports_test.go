@@ -153,7 +153,7 @@ var layers = []layer{
 	},
 	{
 		pkg:     "internal/store/postgres",
-		imports: []string{"internal/account", "internal/admit", "internal/audit", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/record", "internal/store", "internal/store/migrate", "internal/store/relational", "internal/store/tables"},
+		imports: []string{"internal/account", "internal/admit", "internal/audit", "internal/batch", "internal/disk", "internal/fault", "internal/job", "internal/member", "internal/record", "internal/resource/databases/ship", "internal/store", "internal/store/migrate", "internal/store/relational", "internal/store/tables"},
 		others:  []string{"github.com/jackc/pgx/v5"},
 	},
 	{

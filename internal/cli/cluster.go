@@ -26,6 +26,8 @@ type nodeJSON struct {
 	Version string   `json:"version"`
 	Jobs    int      `json:"jobs"`
 	Homes   int      `json:"homes"`   // accounts whose databases are at this node
+	Behind  int64    `json:"behind"`  // changes of accounts that it has not seen yet
+	Log     int64    `json:"log"`     // bytes of changes of those databases that are not in the bucket yet
 	Address string   `json:"address"` // where other nodes reach it
 	Duties  []string `json:"duties"`  // what this node does for all
 }
@@ -47,11 +49,11 @@ func (s *clusterStatus) Run(c *console, line *commands) error {
 	}
 	list := make([]nodeJSON, 0, len(nodes))
 	for _, n := range nodes {
-		one := nodeJSON{Node: n.ID, Status: "alive", Version: n.Version, Jobs: n.Jobs, Homes: n.Homes, Address: n.Address, Duties: append([]string{}, n.Duties...)}
+		one := nodeJSON{Node: n.ID, Status: "alive", Version: n.Version, Jobs: n.Jobs, Homes: n.Homes.Accounts, Behind: n.Behind, Log: n.Homes.Unmerged, Address: n.Address, Duties: append([]string{}, n.Duties...)}
 		switch {
 		case !n.Lives:
 			one.Status = "silent"
-		case n.Behind:
+		case n.Behind > 0:
 			one.Status = "behind"
 		}
 		list = append(list, one)
@@ -63,9 +65,9 @@ func (s *clusterStatus) Run(c *console, line *commands) error {
 		return nil
 	}
 	c.table(func(row func(...any)) {
-		row("node", "status", "version", "jobs", "homes", "address", "duties")
+		row("node", "status", "version", "jobs", "homes", "behind", "log", "address", "duties")
 		for _, n := range list {
-			row(n.Node, n.Status, n.Version, n.Jobs, n.Homes, n.Address, strings.Join(n.Duties, ", "))
+			row(n.Node, n.Status, n.Version, n.Jobs, n.Homes, n.Behind, bytesText(n.Log), n.Address, strings.Join(n.Duties, ", "))
 		}
 	})
 	return nil

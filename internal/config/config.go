@@ -23,7 +23,7 @@ type Settings struct {
 	Database       redacted.Text // where the store is on PostgreSQL, which may hold a password; "" for SQLite in the data folder
 	DatabaseDirect redacted.Text // the same without a pooler; "" where Database is that
 	Blobs          *Bucket       // where the contents of files are; nil for a folder in the data folder
-	Join           bool          // one more node of the database
+	Join           bool          // only as a node of a database and a bucket
 	MasterKeyFile  string        // "" for master.key in the data folder
 
 	// The addresses that links begin with, without a slash at the end; "" for
@@ -152,7 +152,7 @@ func All() []Setting {
 			set: func(s *Settings, text string) (err error) { s.DatabaseDirect, err = parseDatabase(text); return err }},
 		{Name: "blobs", Group: groupBasics, Takes: "URL", Default: "a folder in the data folder", Help: "Keep contents of files in S3: s3://bucket/prefix?region=eu-central-1, or with endpoint=https://host",
 			set: func(s *Settings, text string) (err error) { s.Blobs, err = parseBlobs(text); return err }},
-		{Name: "join", Group: groupBasics, Default: "off", Help: "Serve as one more node of --database, beside the first one: with --blobs, and a copy of its master key",
+		{Name: "join", Group: groupBasics, Default: "off", Help: "Refuse to start but as one of several nodes, by --database and --blobs; with both a server is one in any case",
 			set: func(s *Settings, text string) (err error) { s.Join, err = parseSwitch(text); return err }},
 		{Name: "node-listen", Group: groupBasics, Takes: "HOST:PORT", Default: "nowhere", Help: "Where other nodes send calls on to this one, for databases that it has: an address of its own that they reach",
 			set: func(s *Settings, text string) (err error) { s.NodeListen, err = parseNodeListen(text); return err }},

@@ -93,7 +93,11 @@ func (s *server) output(script string, pairs ...string) string {
 
 // await waits until a job is in one of some states.
 func (s *server) await(id string, states ...string) (shown, error) {
-	for deadline := time.Now().Add(patience); ; {
+	return s.awaitWithin(patience, id, states...)
+}
+
+func (s *server) awaitWithin(within time.Duration, id string, states ...string) (shown, error) {
+	for deadline := time.Now().Add(within); ; {
 		a, err := s.call(request{method: http.MethodGet, path: "/v1/job/" + id + "?wait=5"})
 		if err != nil {
 			return shown{}, err

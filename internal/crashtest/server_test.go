@@ -135,6 +135,12 @@ func (s *server) spawn() {
 func (s *server) start() {
 	s.t.Helper()
 	s.spawn()
+	s.awaitUp()
+}
+
+// awaitUp waits until the process serves.
+func (s *server) awaitUp() {
+	s.t.Helper()
 	select {
 	case <-s.up:
 	case <-s.exited:

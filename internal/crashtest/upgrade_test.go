@@ -71,7 +71,12 @@ func (u *upgrade) call(caller, n int) {
 	if n%2 == 1 {
 		r, status = query("sync", `INSERT INTO done VALUES (!GET('n')); EMIT "xy"`, "n", name), http.StatusOK
 	}
+	r.key = name
 	a, err := u.node(caller + n/2).try(r)
+	// Of 1,000 calls at most one meets the connection between two nodes at its end, and is to be sent again as it is told. The promise is that none does.
+	for err == nil && !programtest.Promised() && strings.Contains(string(a.body), "outcome_unknown") {
+		a, err = u.node(caller + n/2).try(r)
+	}
 	j, parsed := a.job()
 	if err != nil || parsed != nil || a.status != status {
 		u.t.Errorf("call %s: %s, %v", name, a, err)
@@ -88,10 +93,13 @@ func (u *upgrade) call(caller, n int) {
 // callers to those that are ready: no call fails, no job is lost or done twice, and questions that a version asked are
 // answered at the other. When all are upgraded, the version before is refused.
 func TestPromiseUpgrade(t *testing.T) {
-	if !programtest.Promised() {
-		t.Skip("builds the program once more: TestUpgrade of package postgres has members of two versions")
-	}
 	next := buildNext(t)
+	for range count(1, 5) {
+		t.Run("", func(t *testing.T) { checkUpgrade(t, next) })
+	}
+}
+
+func checkUpgrade(t *testing.T, next string) {
 	nodes := newNodes(t, s3test.Start(t), 2)
 	for _, s := range nodes {
 		s.flags = append(s.flags, "--drain-delay", "500ms")
@@ -110,7 +118,7 @@ func TestPromiseUpgrade(t *testing.T) {
 		}
 	}
 
-	u, callers, each := &upgrade{t: t, nodes: nodes}, 2, count(100, 60)
+	u, callers, each := &upgrade{t: t, nodes: nodes}, count(2, 8), count(50, 250)
 	var calls sync.WaitGroup
 	for caller := range callers {
 		calls.Go(func() {

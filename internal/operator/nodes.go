@@ -7,6 +7,7 @@ import (
 	"ql/internal/fault"
 	"ql/internal/job"
 	"ql/internal/member"
+	"ql/internal/resource/databases/ship"
 	"ql/internal/store/backend"
 )
 
@@ -14,10 +15,10 @@ import (
 type Node struct {
 	ID      int64
 	Version string
-	Lives   bool   // it was seen to renew
-	Behind  bool   // it has not seen the last change yet
-	Jobs    int    // that are under way or queued there, up to MostJobs
-	Homes   int    // accounts whose databases it has
+	Lives   bool  // it was seen to renew
+	Behind  int64 // how many of the changes that all must see it has not seen yet
+	Jobs    int   // that are under way or queued there, up to MostJobs
+	Homes   ship.Held
 	Address string // where other nodes reach it, "" for nowhere
 	Duties  []string
 }
@@ -49,7 +50,7 @@ func (o *Operator) Nodes(ctx context.Context) (list []Node, err error) {
 		return nil, err
 	}
 	for _, one := range seen {
-		n := Node{ID: one.ID, Version: one.Version, Lives: one.Lives, Behind: one.Seen < last, Homes: homes[one.Incarnation], Address: one.Address}
+		n := Node{ID: one.ID, Version: one.Version, Lives: one.Lives, Behind: max(0, last-one.Seen), Homes: homes[one.Incarnation], Address: one.Address}
 		if n.Jobs, err = o.countHeld(ctx, one.Incarnation); err != nil {
 			return nil, err
 		}

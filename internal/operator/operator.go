@@ -41,14 +41,14 @@ type Operator struct {
 }
 
 // Open opens the store of the settings: that of the data folder, or a database. Where there is none yet
-// it is made, if create says so.
+// it is made, if create says so, and so is the master key, as the first start of a server does.
 func Open(ctx context.Context, s config.Settings, create bool) (*Operator, error) {
 	opened, err := openStore(ctx, s, create)
 	if err != nil {
 		return nil, err
 	}
 	all := opened.Aggregate()
-	vault, err := seal.OpenVault(ctx, all.Accounts, s.MasterKeyPath(), s.MasterKeyFile != "")
+	vault, err := seal.OpenVault(ctx, all.Accounts, s.MasterKeyPath(), s.MasterKeyFile != "" && !create)
 	if err != nil {
 		return nil, errors.Join(err, all.Close())
 	}
