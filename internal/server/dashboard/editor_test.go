@@ -274,3 +274,38 @@ var _ = inBrowser("EditorPage", func(v *visitor) {
 		v.Errorf("opened by itself it is of %s", got)
 	}
 })
+
+// EditorOutput: of a long output all can be found and copied, though little of it is in the document.
+var _ = inBrowser("EditorOutput", func(v *visitor) {
+	v.edit("FOR ?i FROM 1 TO 40000 DO\n  EMIT LINE \"Number {?i}\"\nEND\nEMIT REPEAT(\"long \", 30000)\nEMIT LINE \"\"\nEMIT \"the end\"")
+	v.read(`document.querySelector(".cm-content").focus()`)
+	v.press("\r", chromedp.ModifierCtrl)
+	v.untilText("complete")
+	v.click("Find in the output")
+	v.press("number 31000")
+	v.press("\r")
+	v.untilText("1 of 1")
+	v.until(`((r) => { const [range] = CSS.highlights.get("found"); const at = range.getBoundingClientRect(); return range.toString() === "Number 31000" && at.top >= r.top && at.bottom <= r.bottom })(document.querySelector(".body").getBoundingClientRect())`)
+	if got := await[float64](v, `document.querySelectorAll(".text pre").length`); got > 60 {
+		v.Errorf("%.0f blocks are drawn", got)
+	}
+	v.look("editor-output-found")
+	v.read(`document.querySelector("input[aria-label='Find in the output']").focus()`)
+	v.press("\x1b")
+	v.until(`!document.querySelector("input[aria-label='Find in the output']") && CSS.highlights.get("found") === undefined && document.activeElement.matches(".body")`)
+	// What is selected is copied as a whole, also where it was scrolled away.
+	v.read(`((b) => { const t = [...document.querySelectorAll(".text pre")].map((p) => p.firstChild).find((t) => t.data.includes("Number 31000\n")); const at = t.data.indexOf("Number 31000\n"); getSelection().setBaseAndExtent(t, at, t, at + 6); b.scrollTop = b.scrollHeight })(document.querySelector(".body"))`)
+	v.until(lastBlock + `.textContent.endsWith("the end")`)
+	v.read(`getSelection().extend(` + lastBlock + `.firstChild, 0)`)
+	if got := v.copied(); !strings.HasPrefix(got, "Number 31000\nNumber 31001\n") || !strings.Contains(got, "Number 40000\nlong long ") {
+		v.Errorf("%d characters are copied: %.40q", len(got), got)
+	}
+	var want strings.Builder
+	for i := range 40000 {
+		fmt.Fprintf(&want, "Number %d\n", i+1)
+	}
+	want.WriteString(strings.Repeat("long ", 30000) + "\nthe end")
+	if got := v.copies(); got != want.String() {
+		v.Errorf("%d characters are copied, want %d", len(got), want.Len())
+	}
+})

@@ -1,7 +1,9 @@
 // One run of a script: submitted as a job, followed by its events, answered where it asks. The job's id
 // opens it to whoever has it, so it stays in memory; addresses name its number.
 import { ApiError, events, get, post, request } from '../lib/api';
+import { beforeFrame, breathe, isTyping } from '../lib/frame';
 import { isOver, type JobHistory, type Prompt, type Reply, type Step as Shown } from '../lib/jobs';
+import { BlockText } from './text';
 
 export interface Step extends Shown {
   file?: string;
@@ -44,17 +46,20 @@ interface Answer {
 
 /** As much of the output is shown; the rest is with the job. */
 const mostShown = 32 << 20;
-const partSize = 16 << 10;
-/** As much is drawn at once; what follows is read after it, so that there is time for keys. */
-const mostDrawn = 256 << 10;
+/** As much is read within a frame, and for so long: what follows is read in the next one, so that keys come first. */
+const mostRead = 256 << 10;
+const mostReadMs = 4;
+/** While somebody types, less: the service and the rest of the browser, which all this comes through, wait then too. */
+const mostReadTyping = 32 << 10;
 /** As much of what commands put out is shown: the last of it. */
 const mostOfCommands = 256 << 10;
 const mostPieces = 1000;
 
 export class Run {
   status = $state('submitting');
-  /** The output, in parts of some size each, so that only the last is drawn again. */
-  parts = $state.raw<string[]>([]);
+  /** The output. It grows by itself: how much of it is to be shown is its size. */
+  readonly text = new BlockText();
+  size = $state(0);
   truncated = $state(false);
   steps = $state.raw<Step[]>([]);
   /** What commands on machines put out, which is told once and kept nowhere else. */
@@ -71,16 +76,19 @@ export class Run {
   began = Date.now();
   private id = '';
   private control = new AbortController();
-  private pieces: string[] = [];
   private newSteps: Step[] = [];
   private newPieces: Piece[] = [];
   private drawing = false;
-  private shown = 0;
-  private waiting = 0; // characters that are to be drawn
-  private drawn: (() => void) | null = null;
+  private read = 0; // characters since the last frame
+  private readSince = 0;
 
   get output(): string {
-    return this.parts.join('');
+    return this.text.slice();
+  }
+
+  /** What the output begins with. */
+  get beginning(): string {
+    return this.size === 0 ? '' : this.text.blocks[0]!.text;
   }
 
   get over(): boolean {
@@ -96,8 +104,7 @@ export class Run {
     run.steps = j.trace ?? [];
     run.take({ ...(j as unknown as Answer), status: j.status });
     if (isOver(j.status)) {
-      run.pieces.push(j.result_encoding === 'base64' ? '[bytes that are no text]' : (j.result ?? ''));
-      run.draw();
+      void run.pour(j.result_encoding === 'base64' ? '[bytes that are no text]' : (j.result ?? ''));
     } else {
       run.steps = [];
       void run.follow().then(() => run.finish());
@@ -130,8 +137,8 @@ export class Run {
     if (kind === 'output') {
       const o = data as { output: string; output_encoding?: string };
       const text = o.output_encoding === 'base64' ? '[bytes that are no text]' : o.output;
-      this.pieces.push(text);
-      this.waiting += text.length;
+      this.read += text.length;
+      this.append(text);
     } else if (kind === 'step') this.newSteps.push(data as Step);
     else if (kind === 'machine') this.newPieces.push(data as Piece);
     else if (kind === 'state') {
@@ -142,34 +149,35 @@ export class Run {
     // Many events a second are drawn together.
     if (!this.drawing) {
       this.drawing = true;
-      setTimeout(() => this.draw(), 30);
+      beforeFrame(() => this.draw());
     }
-    if (this.waiting > mostDrawn && !document.hidden) return new Promise((done) => (this.drawn = done));
+    if (this.read > (isTyping() ? mostReadTyping : mostRead) || performance.now() - this.readSince > mostReadMs) return this.rest();
+  }
+
+  private async rest(): Promise<void> {
+    await breathe();
+    this.read = 0;
+    this.readSince = performance.now();
+  }
+
+  private append(text: string): void {
+    const room = mostShown - this.text.length;
+    if (text.length > room) this.truncated = true;
+    this.text.append(text.slice(0, room));
+  }
+
+  /** Shows a text that is there as a whole, of which a long one would keep the page busy. */
+  private async pour(text: string): Promise<void> {
+    for (let at = 0; at < text.length; at += mostRead) {
+      if (at > 0) await breathe();
+      this.append(text.slice(at, at + mostRead));
+      this.draw();
+    }
   }
 
   private draw(): void {
     this.drawing = false;
-    this.waiting = 0;
-    this.drawn?.();
-    this.drawn = null;
-    if (this.pieces.length > 0) {
-      let more = this.pieces.join('');
-      this.pieces = [];
-      if (this.shown + more.length > mostShown) {
-        more = more.slice(0, mostShown - this.shown);
-        this.truncated = true;
-      }
-      this.shown += more.length;
-      const parts = this.parts.slice();
-      const last = parts.pop() ?? '';
-      for (let rest = last + more; rest !== ''; ) {
-        // A part ends with a line where it can: each is drawn as a block.
-        const cut = rest.length <= partSize ? rest.length : rest.lastIndexOf('\n', partSize - 1) + 1 || partSize;
-        parts.push(rest.slice(0, cut));
-        rest = rest.slice(cut);
-      }
-      this.parts = parts;
-    }
+    this.size = this.text.length;
     if (this.newSteps.length > 0) {
       this.steps = this.steps.concat(this.newSteps);
       this.newSteps = [];
