@@ -32,7 +32,9 @@ type goal struct {
 var goals = []goal{
 	{partSync, "synchronous calls, by SQLite", "a second", 0.85, false},
 	{partAccepted, "jobs accepted and completed, by a bare batched insert", "a second", 0.5, false},
+	{partAcceptedCalled, "– by a bare handler that inserts so", "a second", 0.5, false},
 	{partClaims, "jobs through claims of another node, by a bare loop of insert, claim and finish", "a second", 0.5, false},
+	{partClaimsCalled, "– by a bare handler with such a loop", "a second", 0.5, false},
 	{partWrite, "changes of a database, by a bare INSERT of as many bytes", "a second", 0.6, false},
 	{partRead, "SQL reads, by SQLite", "a second", 0.95, false},
 	{partTransaction, "TRANSACTION of 1,000 inserts, by SQLite", "a second", 0.7, false},

@@ -21,6 +21,7 @@ type instances struct {
 	bucket   *s3test.Server
 	folder   string // of the bucket
 	bare     *bareStore
+	called   *load.Server // a bare store behind HTTP
 
 	sqlite *load.Service
 	single *load.Service   // one node on PostgreSQL and S3
@@ -54,6 +55,12 @@ func startInstances(ctx context.Context, o *options) (_ *instances, err error) {
 	if in.bare, err = openBare(ctx, in.postgres.URL(bareDatabase)); err != nil {
 		return nil, err
 	}
+	if err := in.bare.create(ctx); err != nil {
+		return nil, err
+	}
+	if in.called, err = load.Start(ctx, o.load, asBare, "bare", in.postgres.URL(bareDatabase)); err != nil {
+		return nil, err
+	}
 	if in.folder, err = os.MkdirTemp("", "ql-bench-"); err != nil {
 		return nil, err
 	}
@@ -79,7 +86,9 @@ func (in *instances) startServices(ctx context.Context, o *options) error {
 		})
 	}
 	group.Go(func() {
-		if in.single, errs[1] = load.StartService(ctx, in.on(singleDatabase, o)); errs[1] == nil {
+		on := in.on(singleDatabase, o)
+		on.Profiles = o.profiles
+		if in.single, errs[1] = load.StartService(ctx, on); errs[1] == nil {
 			errs[1] = prepare(ctx, in.single)
 		}
 	})
@@ -123,6 +132,9 @@ func (in *instances) stop() error {
 		if s != nil {
 			errs = append(errs, s.Stop())
 		}
+	}
+	if in.called != nil {
+		errs = append(errs, in.called.Stop())
 	}
 	if in.bare != nil {
 		errs = append(errs, in.bare.close())

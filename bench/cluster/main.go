@@ -23,7 +23,11 @@ import (
 func main() { load.Main(run, serveAsChild) }
 
 // serveAsChild is what a process does that was started as a child.
-func serveAsChild(args []string) (code int, isChild bool) { return load.AsChild(args, nil) }
+func serveAsChild(args []string) (code int, isChild bool) {
+	return load.AsChild(args, map[string]func(stdout io.Writer) error{
+		asBare: func(stdout io.Writer) error { return serveBare(stdout, args[len(args)-1]) },
+	})
+}
 
 // options say how much is measured.
 type options struct {
@@ -35,6 +39,7 @@ type options struct {
 	beside    int      // jobs that are there beside those which are measured
 	postgres  []string // settings of PostgreSQL
 	top       bool     // show where PostgreSQL has spent its time
+	profiles  string   // the folder that gets a processor profile of the single node; "" for none
 	parts     []string
 	load      load.Options
 }
@@ -50,6 +55,12 @@ const (
 	partStatements  = "statements"
 	partRotation    = "rotation"
 	partBeside      = "beside"
+)
+
+// What the parts about jobs are compared with, too: callers that call.
+const (
+	partAcceptedCalled = partAccepted + ", called"
+	partClaimsCalled   = partClaims + ", called"
 )
 
 var allParts = append(slices.Clone(usualParts), partBeside)
@@ -74,6 +85,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	only := flags.String("only", "", "measure only these `parts`, of "+strings.Join(allParts, ","))
 	flags.IntVar(&o.beside, "jobs", 10_000_000, "how many jobs there are where a job is measured beside many")
 	flags.BoolVar(&o.top, "top", false, "show the statements, too, that PostgreSQL has spent most of its time on")
+	flags.StringVar(&o.profiles, "profiles", "", "write a processor profile of the single node on PostgreSQL to this `folder`")
 	flags.Func("set", "a `setting` of PostgreSQL for the run, such as logging_collector=on; may be given several times", func(s string) error {
 		o.postgres = append(o.postgres, s)
 		return nil

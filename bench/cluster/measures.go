@@ -101,7 +101,15 @@ func (in *instances) measure(ctx context.Context, o *options, part string, round
 		}
 	}
 	all.add(part, own, other)
-	return nil
+	called := map[string]string{partAccepted: partAcceptedCalled, partClaims: partClaimsCalled}[part]
+	if called == "" {
+		return nil
+	}
+	other, err := in.calledJobs(ctx, o, part == partClaims)
+	if err == nil {
+		all.add(called, own, other)
+	}
+	return err
 }
 
 func syncRate(ctx context.Context, o *options, s *load.Service) (float64, error) {
