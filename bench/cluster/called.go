@@ -41,13 +41,15 @@ func serveBare(stdout io.Writer, url string) error {
 	}
 	queue, inserted := make(chan chan error), make(chan struct{}, 1)
 	var left atomic.Int64
-	failed := make(chan error, 2)
-	go func() { failed <- b.insert(ctx, queue, func(int) {}) }()
+	calls := &http.Server{ReadHeaderTimeout: time.Minute}
+	go func() { _ = b.insert(ctx, queue, func(int) {}) }() // who asks is told what failed
+	failed := make(chan error, 1)
 	go func() {
 		failed <- b.finish(ctx, inserted, func(n int) (all bool) {
 			left.Add(-int64(n))
 			return false
 		})
+		_ = calls.Close()
 	}()
 	handler := func(claims bool) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -79,16 +81,14 @@ func serveBare(stdout io.Writer, url string) error {
 	mux.HandleFunc("POST "+barePath, handler(false))
 	mux.HandleFunc("POST "+claimedPath, handler(true))
 	mux.HandleFunc("GET "+leftPath, func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, left.Load()) })
-	calls := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	calls.Handler = mux
 	context.AfterFunc(ctx, func() { _ = calls.Close() })
 	fmt.Fprintf(stdout, `{"url":"http://%s"}`+"\n", l.Addr())
 	_ = calls.Serve(l) // ends when it is closed
-	select {
-	case err := <-failed:
-		return errors.Join(err, b.close())
-	default:
+	if ctx.Err() != nil {
 		return nil // the connections end with the process
 	}
+	return errors.Join(<-failed, b.close())
 }
 
 // calledJobs is bareStore.jobs for callers of the bare store behind HTTP.
