@@ -44,8 +44,14 @@ test: ## run all tests, afresh
 	go test -count=1 -timeout 20m ./...
 	cd deploy && go test -count=1 ./...
 
+CHECKS := check-fmt vet lint vuln race check-beside check-web check-clients check-acme check-guests check-fuzz
+
 .PHONY: check
-check: check-fmt vet lint vuln race check-beside check-web check-clients check-acme check-guests check-fuzz ## everything that must hold besides the tests
+check: $(CHECKS) ## everything that must hold besides the tests
+
+.PHONY: list-checks
+list-checks:
+	@echo $(CHECKS)
 
 # Tests named TestPromise… check what the documentation promises in numbers.
 # They run a small count in `make test`, and the promised one when QL_PROMISES=1
