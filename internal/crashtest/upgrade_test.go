@@ -73,10 +73,6 @@ func (u *upgrade) call(caller, n int) {
 	}
 	r.key = name
 	a, err := u.node(caller + n/2).try(r)
-	// Of 1,000 calls at most one meets the connection between two nodes at its end, and is to be sent again as it is told. The promise is that none does.
-	for err == nil && !programtest.Promised() && strings.Contains(string(a.body), "outcome_unknown") {
-		a, err = u.node(caller + n/2).try(r)
-	}
 	j, parsed := a.job()
 	if err != nil || parsed != nil || a.status != status {
 		u.t.Errorf("call %s: %s, %v", name, a, err)

@@ -14,7 +14,6 @@ import (
 	"errors"
 	"io"
 	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/netip"
@@ -63,6 +62,7 @@ type Nodes struct {
 
 	listener listen.Listener // nil where nobody reaches this one
 	server   *listen.Server  // nil before it is started
+	received *received       // likewise
 }
 
 // Open returns the nodes that know a secret, with a listener for them at an address; at "" there is none.
@@ -89,8 +89,10 @@ func (n *Nodes) Start(next, sites http.Handler, o listen.Options, g *guard.Guard
 	if n == nil || n.listener == nil {
 		return nil
 	}
-	o.Handler, o.TLS, o.IdleTimeout = receive(next, sites), n.tls(), listenIdleTime
-	n.server = listen.NewServer(n.listener, o)
+	n.received = newReceived(g)
+	o.Handler, o.TLS, o.IdleTimeout = begun(receive(next, sites)), nil, listenIdleTime
+	o.ConnContext, o.ConnState, o.Drain = withReceiving, n.received.state, n.received.end
+	n.server = listen.NewServer(n.received.listener(n.listener, n.tls()), o)
 	n.server.Start(g, failed)
 	return n.server
 }
@@ -108,8 +110,7 @@ func open(secret string) (*Nodes, error) {
 	n.identity = tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 	n.client = http.Client{
 		Transport: &http.Transport{
-			DialContext:     (&net.Dialer{Timeout: connectTime}).DialContext,
-			TLSClientConfig: n.tls(), TLSHandshakeTimeout: handshakeTime,
+			DialTLSContext:     n.dial,
 			DisableCompression: true, MaxIdleConnsPerHost: maxIdle, MaxConnsPerHost: maxConns, IdleConnTimeout: idleTime,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -166,14 +167,14 @@ var hopHeaders = []string{"Connection", "Keep-Alive", "Proxy-Connection", "Te", 
 // they are nothing to it, and the same to who receives them.
 var replayHeaders = []string{"Idempotency-Key", "X-Idempotency-Key"}
 
-// ErrNotSent is the error of a request that certainly did not get to the other node.
-var ErrNotSent = errors.New("no connection to another node")
+// ErrNotSent is the error of a request that the other node certainly did not begin.
+var ErrNotSent = errors.New("another node did not take a call")
 
 // Send sends a request to the node at an address, with a body of so many bytes, -1 where that is not known. The body may be
 // read after it has returned, until it is closed.
 func (n *Nodes) Send(ctx context.Context, to string, r *http.Request, from Origin, body io.ReadCloser, length int64) (*http.Response, error) {
-	connected := false
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected = true }})
+	var used use
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { used.begin(got.Conn) }})
 	sent := (&http.Request{Method: http.MethodPost, URL: r.URL, Host: r.Host, Header: r.Header.Clone(), Body: http.NoBody}).WithContext(ctx)
 	u := *r.URL
 	u.Scheme, u.Host, u.User, u.Fragment = "https", to, nil, ""
@@ -202,7 +203,7 @@ func (n *Nodes) Send(ctx context.Context, to string, r *http.Request, from Origi
 		sent.Body, sent.ContentLength = body, length
 	}
 	answer, err := n.client.Do(sent)
-	if err != nil && !connected {
+	if err != nil && used.isNothing() {
 		return nil, errors.Join(ErrNotSent, err)
 	}
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"ql/internal/listen"
 )
 
-// receiving starts a node that shows what it receives.
-func receiving(t *testing.T, secret string) *Nodes {
+// showing starts a node that shows what it receives.
+func showing(t *testing.T, secret string) *Nodes {
 	t.Helper()
 	n, err := Open(t.Context(), "127.0.0.1:0", secret, listen.Limits{Connections: 10})
 	if err != nil {
@@ -60,7 +60,7 @@ func receiving(t *testing.T, secret string) *Nodes {
 
 // TestSend: a request arrives at the other node as it came to the first one.
 func TestSend(t *testing.T) {
-	to := receiving(t, "secret")
+	to := showing(t, "secret")
 	from, err := Open(t.Context(), "", "secret", listen.Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestSend(t *testing.T) {
 
 // TestStrangers: who does not have the master key is neither heard nor told anything.
 func TestStrangers(t *testing.T) {
-	to := receiving(t, "secret")
+	to := showing(t, "secret")
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://api.example/", nil)
 	stranger, err := Open(t.Context(), "", "another secret", listen.Limits{})
 	if err != nil {

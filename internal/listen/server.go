@@ -30,8 +30,10 @@ const (
 type Server struct {
 	http     *http.Server
 	listener net.Listener
+	drain    func(context.Context)
 	served   chan struct{} // closed when it serves no more; nil before Start
 	inFlight atomic.Int64  // calls
+	stopping atomic.Bool
 }
 
 // Options are what a server is made of.
@@ -41,11 +43,20 @@ type Options struct {
 	Log     *slog.Logger
 
 	ReadHeaderTimeout, ReadTimeout, IdleTimeout time.Duration
+
+	// ConnContext and ConnState are as in net/http.
+	ConnContext func(context.Context, net.Conn) context.Context
+	ConnState   func(net.Conn, http.ConnState)
+	// Drain ends the connections when no more are to come, until the context ends. Where it is nil those that nobody uses are closed.
+	Drain func(context.Context)
 }
 
 // NewServer returns a server that does not serve yet.
 func NewServer(l net.Listener, o Options) *Server {
-	s := &Server{listener: l}
+	s := &Server{listener: l, drain: o.Drain}
+	if o.ConnContext == nil {
+		o.ConnContext = withConn
+	}
 	counted := func(w http.ResponseWriter, r *http.Request) {
 		s.inFlight.Add(1)
 		defer s.inFlight.Add(-1)
@@ -60,7 +71,8 @@ func NewServer(l net.Listener, o Options) *Server {
 		// How long an answer may take is a matter of each route, which sets it.
 		MaxHeaderBytes: maxHeaderBytes,
 		BaseContext:    func(net.Listener) context.Context { return awaited{context.Background()} },
-		ConnContext:    withConn,
+		ConnContext:    o.ConnContext,
+		ConnState:      o.ConnState,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerConnection: connectionBuffer, MaxReceiveBufferPerStream: streamBuffer,
 		},
@@ -84,7 +96,7 @@ func (s *Server) Start(g *guard.Guard, failed chan<- error) {
 			}
 			return s.http.Serve(s.listener)
 		})
-		if !errors.Is(err, http.ErrServerClosed) {
+		if !errors.Is(err, http.ErrServerClosed) && !s.stopping.Load() {
 			failed <- fmt.Errorf("serving %s: %w", s.Address(), err)
 		}
 	})
@@ -95,6 +107,11 @@ func (s *Server) Start(g *guard.Guard, failed chan<- error) {
 func (s *Server) Shutdown(ctx context.Context, deadline time.Time) (aborted int64, err error) {
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
+	if s.drain != nil {
+		s.stopping.Store(true)
+		_ = s.listener.Close() // it is closed once more below
+		s.drain(ctx)
+	}
 	if err = s.http.Shutdown(ctx); err != nil && ctx.Err() != nil {
 		aborted = s.inFlight.Load()
 		err = s.http.Close()
