@@ -45,6 +45,18 @@ type Store interface {
 	// bytes: up to limit, or fewer where they are large, about those first that
 	// finished first. It returns how many; none where there is nothing to remove.
 	Trim(ctx context.Context, a account.ID, most int64, limit int) (int, error)
+	// SweepSources goes on with a sweep for sources that no job has: it looks at up to limit jobs. Done says that all have been looked
+	// at, and that the next call begins anew. A source that no job had goes with the first sweep that begins a day later.
+	SweepSources(ctx context.Context, sweep *SourceSweep, now time.Time, limit int) (done bool, err error)
+}
+
+// SourceSweep is how far one has come who looks for sources that no job has. Its zero value is the beginning.
+type SourceSweep struct {
+	Account account.ID     // whose are looked for
+	Source  int64          // the last of its sources that are
+	Unseen  map[int64]bool // those of which no job was seen
+	Job     int64          // the last that was looked at
+	Began   time.Time      // when the first was
 }
 
 // Changes is what who follows an account's jobs asks a store for.

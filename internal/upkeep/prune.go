@@ -19,6 +19,8 @@ const (
 	mailRetention = 30 * 24 * time.Hour
 	// shareRetention is how long a link and its receipts stay after its time.
 	shareRetention = 30 * 24 * time.Hour
+	// sweptJobs is how many jobs are looked at in an hour for sources that none has.
+	sweptJobs = 500_000
 )
 
 // freeDisk removes all dead content at once where the disk becomes short, some time
@@ -76,4 +78,13 @@ func (u *Upkeep) pruneSites(ctx context.Context, now time.Time) error {
 // sweepScripts removes versions of published scripts that have ended.
 func (u *Upkeep) sweepScripts(ctx context.Context, now time.Time) error {
 	return inBatches(func() (int, error) { return u.o.AccountStore.SweepPublished(ctx, now, batchSize) })
+}
+
+// sweepSources goes on to look for sources that no job has, as a node leaves them that dies. One alone leaves none.
+func (u *Upkeep) sweepSources(ctx context.Context, now time.Time) error {
+	if u.o.Duties == nil {
+		return nil
+	}
+	_, err := u.o.Jobs.SweepSources(ctx, &u.sources, now, sweptJobs)
+	return err
 }

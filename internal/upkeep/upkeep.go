@@ -106,6 +106,7 @@ type Upkeep struct {
 	succeeded     atomic.Int64 // when all tasks last did, in seconds of Unix
 	failures      atomic.Uint64
 	hasDuty       atomic.Bool // as of when it was last looked
+	sources       job.SourceSweep
 
 	deletions chan struct{} // holds a request
 
@@ -246,7 +247,7 @@ func (u *Upkeep) Run(ctx context.Context, now time.Time) error {
 	var tasks []Task
 	has, err := u.assumeDuty(ctx)
 	if has {
-		tasks = append([]Task{u.sweepBlobs, u.finishDeletions, u.purgeDevelopment, u.expireJobs, u.prune, u.pruneShares, u.pruneSites, u.sweepScripts}, u.o.Tasks...)
+		tasks = append([]Task{u.sweepBlobs, u.finishDeletions, u.purgeDevelopment, u.expireJobs, u.prune, u.pruneShares, u.pruneSites, u.sweepScripts, u.sweepSources}, u.o.Tasks...)
 	}
 	tasks = append(tasks, u.deleteReceipts, u.o.Resources.SweepCopies, u.checkLock)
 	errs := []error{err}
