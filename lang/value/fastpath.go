@@ -135,17 +135,22 @@ func LoadField(dst, c, key *Value, hint *uint8, share bool) bool {
 // LoadElement puts the element of an index into *dst, shared if asked for. It reports
 // false where c is no list or has no such index from its start.
 func LoadElement(dst, c, index *Value, share bool) bool {
-	if index.p != tagInt() || !c.IsList() {
+	return index.p == tagInt() && LoadIndex(dst, c, int64(index.n), share)
+}
+
+// LoadIndex is LoadElement of an index that is known to be one.
+func LoadIndex(dst, c *Value, i int64, share bool) bool {
+	if !c.IsList() {
 		return false
 	}
 	l := c.List()
 	if l.tag != nil {
-		return l.LoadPacked(int64(index.n), dst)
+		return l.LoadPacked(i, dst)
 	}
-	if index.n >= uint64(len(l.vals)) {
+	if uint64(i) >= uint64(len(l.vals)) {
 		return false
 	}
-	v := &l.vals[index.n]
+	v := &l.vals[i]
 	if share {
 		v.Share()
 	}

@@ -23,6 +23,8 @@ const (
 	opMulMul
 	// OpBuiltin R(A) = SQRT(R(A))
 	opSqrt
+	// OpAdd R(t) = R(B) + R(C) and OpAddI R(A) = R(t) + Imm
+	opAddAddI
 
 	// Those below write to the registers what their instructions write, but for the keys of an OpSetPath, and do as many of them
 	// as are common.
@@ -37,6 +39,14 @@ const (
 	opUpdateEntry
 	// The same with OpJNotNull R(t) and OpLoadI R(t) = Imm behind the OpGet: R(B)[R(C)] DEFAULT Imm
 	opUpdateOrAdd
+	// OpMove R(t) = R(i) and OpSet R(A)[R(t)] = R(v)
+	opSetAt
+	// OpLoadI R(t) = Imm and OpSet R(A)[R(t)] = R(v)
+	opSetAtI
+	// OpCopy R(A) = R(B), twice
+	opTwoCopies
+	// OpAddI and OpLoopLt
+	opAddLoopLt
 )
 
 // fused returns the words of a code with the machine's own operations in them.
@@ -66,6 +76,16 @@ func fused(p *bytecode.Program, c *bytecode.Code) []uint64 {
 			own(i, opMulAdd)
 		case isMulThen(code[i:], bytecode.OpSub) && garbage(c, i+2, code[i+1].A, code[i].A):
 			own(i, opMulSub)
+		case isSetAt(code[i:], bytecode.OpMove):
+			own(i, opSetAt)
+		case isSetAt(code[i:], bytecode.OpLoadI):
+			own(i, opSetAtI)
+		case isPair(code[i:], bytecode.OpAdd, bytecode.OpAddI) && code[i+1].B == code[i].A && garbage(c, i+2, code[i+1].A, code[i].A):
+			own(i, opAddAddI)
+		case isPair(code[i:], bytecode.OpCopy, bytecode.OpCopy):
+			own(i, opTwoCopies)
+		case isPair(code[i:], bytecode.OpAddI, bytecode.OpLoopLt):
+			own(i, opAddLoopLt)
 		case code[i].Op == bytecode.OpBuiltin && code[i].B == 1 && p.Builtins[code[i].Imm] == "SQRT":
 			own(i, opSqrt)
 		}
@@ -91,6 +111,15 @@ func isMulMul(code []bytecode.Instr) bool {
 		(code[2].Op == bytecode.OpAdd || code[2].Op == bytecode.OpSub) &&
 		code[2].B == code[0].A && code[2].C == code[1].A && code[0].A != code[1].A &&
 		code[1].B != code[0].A && code[1].C != code[0].A
+}
+
+func isPair(code []bytecode.Instr, first, second bytecode.Op) bool {
+	return len(code) > 1 && code[0].Op == first && code[1].Op == second
+}
+
+// isSetAt reports whether an element is set whose index is put into a register for that.
+func isSetAt(code []bytecode.Instr, index bytecode.Op) bool {
+	return isPair(code, index, bytecode.OpSet) && code[1].B == code[0].A && code[1].A != code[0].A && code[1].C != code[0].A
 }
 
 func isGetField(code []bytecode.Instr) bool {

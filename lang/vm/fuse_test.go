@@ -122,6 +122,75 @@ var paths = []string{
 	  END
 	END
 	EMIT TO_JSON(?l)`,
+	`DEFINE sum(?a, ?b)
+	  RETURN ?a + ?b + 1
+	END
+	DEFINE down(?a, ?b)
+	  RETURN (?a + ?b - 3) + (?b - ?a)
+	END
+	DEFINE both(?a, ?b)
+	  IF COUNT([?a]) = 1 THEN SET ?a[0] AS 5 END
+	  RETURN [?a, ?b]
+	END
+	SET ?values AS [0, -3, 0.5, 1e308, 9_223_372_036_854_775_807, 9_223_372_036_854_775_806, -9_223_372_036_854_775_807, "t", null, DECIMAL("1.5"), [1, 2]]
+	FOR ?x IN ?values DO
+	  FOR ?y IN ?values DO
+	    FOR ?way FROM 1 TO 6 DO
+	      TRY
+	        IF ?way = 1 THEN EMIT LINE sum(?x, ?y) END
+	        IF ?way = 2 THEN EMIT LINE down(?x, ?y) END
+	        IF ?way = 3 THEN EMIT LINE TO_JSON(both(?x, ?y)), TO_JSON(?x) END
+	        IF ?way = 4 THEN EMIT LINE TO_JSON(both([?x, ?y], ?y)) END
+	        IF ?way = 5 THEN EMIT LINE ?x / ?y END
+	        IF ?way = 6 THEN EMIT LINE ?x * ?y + 7 + ?x END
+	      CATCH ?e
+	        EMIT LINE ?e.line, ":", ?e.column, " ", ?e.message
+	      END
+	    END
+	  END
+	END`,
+	`FOR ?c IN [[1, 2, 3], [1.5, 2.5, 3.5], [true, false, true], ["x", "y", "z"], [], {a: 1}, null, "t", 7] DO
+	  SET ?kept AS ?c
+	  FOR ?v IN [1, 2.5, false, "t", null, [1]] DO
+	    FOR ?k IN [0, 2, 3, -1, "a", 0.5, null] DO
+	      TRY
+	        SET ?c[?k] AS ?v
+	        SET ?c[?k] AS ?k
+	      CATCH ?e
+	        EMIT LINE ?e.line, ":", ?e.column, " ", ?e.message
+	      END
+	      TRY
+	        SET ?c[1] AS ?v
+	        EMIT LINE ?c[0], ?c[1], ?c[-1]
+	        SET ?c[-1] AS ?c[0]
+	      CATCH ?e
+	        EMIT LINE ?e.line, ":", ?e.column, " ", ?e.message
+	      END
+	      EMIT LINE TO_JSON(?c), TO_JSON(?kept)
+	    END
+	  END
+	END`,
+	`FOR ?end IN [3, 2.5, 0, -1, 9_223_372_036_854_775_807, "3", null] DO
+	  FOR ?from IN [0, 0.5, -2, 9_223_372_036_854_775_805, "0", null] DO
+	    SET ?i AS ?from
+	    SET ?rounds AS 0
+	    TRY
+	      WHILE ?i < ?end DO
+	        SET ?rounds AS ?rounds + 1
+	        IF ?rounds = 40 THEN SET ?end AS 0 END
+	        SET ?i AS ?i + 1
+	      END
+	      WHILE ?end < ?i DO
+	        SET ?rounds AS ?rounds + 1
+	        IF ?rounds > 60 THEN SET ?i AS ?end END
+	        SET ?i AS ?i - 1
+	      END
+	    CATCH ?e
+	      EMIT LINE ?e.line, ":", ?e.column, " ", ?e.message
+	    END
+	    EMIT LINE ?i, " ", ?end, " ", ?rounds
+	  END
+	END`,
 	`FOR ?x IN [2, 4, -1, 0, 2.25, 0.1, 1e300, 1e-300, -0.5, 9_007_199_254_740_993, "t", null, [1], DECIMAL("2")] DO
 	  TRY
 	    EMIT LINE SQRT(?x), " ", SQRT(SQRT(?x)), " ", ?x / 2, " ", ?x / 8, " ", ?x / 3, " ", -?x, " ", ?x / 1, " ", -?x / 4

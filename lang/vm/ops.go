@@ -16,6 +16,21 @@ func opB(in uint64) uint8 { return uint8(in >> 16) }
 func opC(in uint64) uint8 { return uint8(in >> 24) }
 func imm(in uint64) int32 { return int32(in >> 32) }
 
+// What the loop makes of them.
+func target(in uint64) int   { return int(int32(in >> 32)) }
+func number(in uint64) int64 { return int64(int32(in >> 32)) }
+func short(in uint64) int64  { return int64(int16(in >> 16)) }
+func steps(in uint64) int64  { return int64(int8(in >> 24)) }
+
+// areSmall reports whether the product of two integers is sure to be one.
+func areSmall(a, b int64) bool { return int64(int32(a)) == a && int64(int32(b)) == b }
+
+// goesBack takes the fuel of a jump back by so many instructions, and reports whether no more is to be done for it.
+func (m *Machine) goesBack(n int) bool {
+	m.meter.Fuel -= int64(n)
+	return m.meter.Fuel >= 0 && (m.fast || m.steps < m.traceFirst)
+}
+
 // holds tells whether a comparing jump is taken.
 func holds(op bytecode.Op, c int) bool {
 	switch op {
@@ -180,6 +195,11 @@ func (m *Machine) addSlowly(r *[window]value.Value, in uint64) *value.Error {
 	return m.add(dst, x, &r[opC(in)], in>>32 == 1)
 }
 
+// addConstant is the sum that an operation of the machine's own begins with.
+func (m *Machine) addConstant(r *[window]value.Value, in uint64) *value.Error {
+	return m.addSlowly(r, in&^0xff|uint64(bytecode.OpAddI))
+}
+
 // get is an access beyond the quick cases.
 func (m *Machine) get(r *[window]value.Value, in uint64) *value.Error {
 	dst, c, key, share := &r[opA(in)], &r[opB(in)], &r[opC(in)], in>>32 == 0
@@ -204,11 +224,7 @@ func (m *Machine) getConstant(r *[window]value.Value, in uint64) *value.Error {
 
 // getNumber is OpGetN.
 func (m *Machine) getNumber(r *[window]value.Value, in uint64) *value.Error {
-	dst, c, key, share := &r[opA(in)], &r[opB(in)], value.Int(int64(imm(in))), opC(in) == 0
-	if value.LoadElement(dst, c, &key, share) {
-		return nil
-	}
-	return m.index(dst, c, key, share)
+	return m.index(&r[opA(in)], &r[opB(in)], value.Int(number(in)), opC(in) == 0)
 }
 
 // set is a write beyond the quick cases.

@@ -31,8 +31,10 @@ func (m *Machine) enter(p *place) {
 // that break out of the switch have an error to raise, or none.
 //
 // Only what short loops are made of is here, and of that only the common
-// cases. The rest is in functions of its own: the compiler gives up on a loop
-// that grows much larger than this one.
+// cases. The rest is in functions of its own: of a function with more than 5000 nodes of
+// syntax, before anything is put into it, the compiler makes calls of nearly all that it would put into a smaller
+// one, and each instruction takes half as long again. So the parts of an instruction are small functions, too, which are
+// fewer nodes than what they stand for. TestLoopHasNoSmallCalls fails where it has become too large.
 func (m *Machine) run() {
 	var at place
 	m.enter(&at)
@@ -44,236 +46,284 @@ func (m *Machine) run() {
 			pc++
 			switch bytecode.Op(in) {
 			case bytecode.OpLoadI:
-				r[uint8(in>>8)].SetInt(int64(int32(in >> 32)))
+				r[opA(in)].SetInt(number(in))
 				continue
 			case bytecode.OpLoadBool:
-				r[uint8(in>>8)].SetBool(uint8(in>>16) != 0)
+				r[opA(in)].SetBool(opB(in) != 0)
 				continue
 			case bytecode.OpLoadK:
-				r[uint8(in>>8)] = m.consts[in>>32]
+				r[opA(in)] = m.consts[in>>32]
 				continue
 			case bytecode.OpMove:
-				if x := &r[uint8(in>>16)]; !x.CopyScalar(&r[uint8(in>>8)]) {
-					r[uint8(in>>8)] = *x
+				if x := &r[opB(in)]; !x.CopyScalar(&r[opA(in)]) {
+					r[opA(in)] = *x
 				}
 				continue
 			case bytecode.OpCopy:
-				if x := &r[uint8(in>>16)]; !x.CopyScalar(&r[uint8(in>>8)]) {
-					r[uint8(in>>8)] = x.Share()
+				if x := &r[opB(in)]; !x.CopyScalar(&r[opA(in)]) {
+					r[opA(in)] = x.Share()
+				}
+				continue
+
+			case opTwoCopies:
+				if x := &r[opB(in)]; !x.CopyScalar(&r[opA(in)]) {
+					r[opA(in)] = x.Share()
+					continue
+				}
+				next := instrs[pc]
+				if x := &r[opB(next)]; x.CopyScalar(&r[opA(next)]) {
+					pc++
 				}
 				continue
 
 			case bytecode.OpAdd:
-				x, y := &r[uint8(in>>16)], &r[uint8(in>>24)]
+				x, y := &r[opB(in)], &r[opC(in)]
 				if x.IsInt() && y.IsInt() {
 					a, b := x.Int64(), y.Int64()
 					if s := a + b; (s^a)&(s^b) >= 0 {
-						r[uint8(in>>8)].SetInt(s)
+						r[opA(in)].SetInt(s)
 						continue
 					}
 				} else if x.IsFloat() && y.IsFloat() {
 					if f := x.Float64() + y.Float64(); value.IsBroken(f) {
-						r[uint8(in>>8)].SetFloat(f)
+						r[opA(in)].SetFloat(f)
 						continue
 					}
 				}
 				m.pc = pc
 				err = m.addSlowly(r, in)
 			case bytecode.OpSub:
-				x, y := &r[uint8(in>>16)], &r[uint8(in>>24)]
+				x, y := &r[opB(in)], &r[opC(in)]
 				if x.IsInt() && y.IsInt() {
 					a, b := x.Int64(), y.Int64()
 					if s := a - b; (a^b)&(a^s) >= 0 {
-						r[uint8(in>>8)].SetInt(s)
+						r[opA(in)].SetInt(s)
 						continue
 					}
 				} else if x.IsFloat() && y.IsFloat() {
 					if f := x.Float64() - y.Float64(); value.IsBroken(f) {
-						r[uint8(in>>8)].SetFloat(f)
+						r[opA(in)].SetFloat(f)
 						continue
 					}
 				}
 				m.pc = pc
 				err = m.arithmetic(r, in)
 			case bytecode.OpMul:
-				x, y := &r[uint8(in>>16)], &r[uint8(in>>24)]
+				x, y := &r[opB(in)], &r[opC(in)]
 				if x.IsFloat() && y.IsFloat() {
 					if f := x.Float64() * y.Float64(); value.IsBroken(f) {
-						r[uint8(in>>8)].SetFloat(f)
+						r[opA(in)].SetFloat(f)
 						continue
 					}
 				} else if x.IsInt() && y.IsInt() {
 					a, b := x.Int64(), y.Int64()
-					if int64(int32(a)) == a && int64(int32(b)) == b {
-						r[uint8(in>>8)].SetInt(a * b)
+					if areSmall(a, b) {
+						r[opA(in)].SetInt(a * b)
 						continue
 					}
 				}
 				m.pc = pc
 				err = m.arithmetic(r, in)
 			case opMulAdd:
-				x, y, next := &r[uint8(in>>16)], &r[uint8(in>>24)], instrs[pc]
+				x, y, next := &r[opB(in)], &r[opC(in)], instrs[pc]
 				// The operand that is not the product.
-				z := &r[uint8(next>>16)^uint8(next>>24)^uint8(in>>8)]
+				z := &r[opB(next)^opC(next)^opA(in)]
 				if x.IsFloat() && y.IsFloat() && z.IsFloat() {
 					// The conversion keeps machines from rounding once for both.
 					if f := float64(x.Float64()*y.Float64()) + z.Float64(); value.IsBroken(f) {
-						r[uint8(next>>8)].SetFloat(f)
+						r[opA(next)].SetFloat(f)
 						pc++
 						continue
 					}
 				} else if x.IsInt() && y.IsInt() {
 					a, b := x.Int64(), y.Int64()
-					if int64(int32(a)) == a && int64(int32(b)) == b {
-						r[uint8(in>>8)].SetInt(a * b)
+					if areSmall(a, b) {
+						if a *= b; z.IsInt() {
+							b = z.Int64()
+							if s := a + b; (s^a)&(s^b) >= 0 {
+								r[opA(next)].SetInt(s)
+								pc++
+								continue
+							}
+						}
+						r[opA(in)].SetInt(a)
 						continue
 					}
 				}
 				m.pc = pc
 				err = m.multiply(&at)
 			case opMulSub:
-				x, y, next := &r[uint8(in>>16)], &r[uint8(in>>24)], instrs[pc]
-				z := &r[uint8(next>>16)^uint8(next>>24)^uint8(in>>8)]
+				x, y, next := &r[opB(in)], &r[opC(in)], instrs[pc]
+				z := &r[opB(next)^opC(next)^opA(in)]
 				if x.IsFloat() && y.IsFloat() && z.IsFloat() {
 					f := float64(x.Float64()*y.Float64()) - z.Float64()
-					if uint8(next>>24) == uint8(in>>8) {
+					if opC(next) == opA(in) {
 						f = -f
 					}
 					if value.IsBroken(f) {
-						r[uint8(next>>8)].SetFloat(f)
+						r[opA(next)].SetFloat(f)
 						pc++
 						continue
 					}
 				} else if x.IsInt() && y.IsInt() {
 					a, b := x.Int64(), y.Int64()
-					if int64(int32(a)) == a && int64(int32(b)) == b {
-						r[uint8(in>>8)].SetInt(a * b)
+					if areSmall(a, b) {
+						r[opA(in)].SetInt(a * b)
 						continue
 					}
 				}
 				m.pc = pc
 				err = m.multiply(&at)
 			case opMulMul:
-				x, y := &r[uint8(in>>16)], &r[uint8(in>>24)]
+				x, y := &r[opB(in)], &r[opC(in)]
 				if x.IsFloat() && y.IsFloat() {
 					f, next, then := float64(x.Float64()*y.Float64()), instrs[pc], instrs[pc+1]
-					if x, y := &r[uint8(next>>16)], &r[uint8(next>>24)]; x.IsFloat() && y.IsFloat() {
+					if x, y := &r[opB(next)], &r[opC(next)]; x.IsFloat() && y.IsFloat() {
 						second := float64(x.Float64() * y.Float64())
 						if bytecode.Op(then) == bytecode.OpSub {
 							second = -second
 						}
 						if f += second; value.IsBroken(f) {
-							r[uint8(then>>8)].SetFloat(f)
+							r[opA(then)].SetFloat(f)
 							pc += 2
 							continue
 						}
 					}
 				} else if x.IsInt() && y.IsInt() {
 					a, b := x.Int64(), y.Int64()
-					if int64(int32(a)) == a && int64(int32(b)) == b {
-						r[uint8(in>>8)].SetInt(a * b)
+					if areSmall(a, b) {
+						r[opA(in)].SetInt(a * b)
 						continue
 					}
 				}
 				m.pc = pc
 				err = m.multiply(&at)
-			case bytecode.OpDiv:
-				x, y := &r[uint8(in>>16)], &r[uint8(in>>24)]
-				if x.IsFloat() && y.IsFloat() {
-					if f := x.Float64() / y.Float64(); value.IsBroken(f) {
-						r[uint8(in>>8)].SetFloat(f)
+			case opAddAddI:
+				x, y, next := &r[opB(in)], &r[opC(in)], instrs[pc]
+				if x.IsInt() && y.IsInt() {
+					a, b, n := x.Int64(), y.Int64(), number(next)
+					if s := a + b; (s^a)&(s^b) >= 0 {
+						if t := s + n; (t > s) == (n > 0) {
+							r[opA(next)].SetInt(t)
+							pc++
+							continue
+						}
+						r[opA(in)].SetInt(s)
+						continue
+					}
+				} else if x.IsFloat() && y.IsFloat() {
+					if f := x.Float64() + y.Float64(); value.IsBroken(f) {
+						r[opA(in)].SetFloat(f)
 						continue
 					}
 				}
 				m.pc = pc
-				if !r[uint8(in>>8)].SetQuotient(x, y) {
+				err = m.addSlowly(r, in)
+			case bytecode.OpDiv:
+				x, y := &r[opB(in)], &r[opC(in)]
+				if x.IsFloat() && y.IsFloat() {
+					if f := x.Float64() / y.Float64(); value.IsBroken(f) {
+						r[opA(in)].SetFloat(f)
+						continue
+					}
+				} else if x.IsInt() && y.IsInt() {
+					a, b := x.Int64(), y.Int64()
+					if areSmall(a, b) {
+						if f := float64(a) / float64(b); value.IsBroken(f) {
+							r[opA(in)].SetFloat(f)
+							continue
+						}
+					}
+				}
+				m.pc = pc
+				if !r[opA(in)].SetQuotient(x, y) {
 					err = m.arithmetic(at.r, at.words[m.pc-1])
 				}
 			case bytecode.OpIDiv, bytecode.OpMod:
 				m.pc = pc
 				err = m.arithmetic(r, in)
 			case bytecode.OpAddI:
-				x, n := &r[uint8(in>>16)], int64(int32(in>>32))
+				x, n := &r[opB(in)], number(in)
 				if x.IsInt() {
 					a := x.Int64()
 					if s := a + n; (s > a) == (n > 0) {
-						r[uint8(in>>8)].SetInt(s)
+						r[opA(in)].SetInt(s)
 						continue
 					}
 				} else if x.IsFloat() {
 					if f := x.Float64() + float64(n); value.IsBroken(f) {
-						r[uint8(in>>8)].SetFloat(f)
+						r[opA(in)].SetFloat(f)
 						continue
 					}
 				}
 				m.pc = pc
 				err = m.addSlowly(r, in)
 			case bytecode.OpAddK:
-				x, y := &r[uint8(in>>16)], &m.consts[in>>32]
+				x, y := &r[opB(in)], &m.consts[in>>32]
 				if x.IsFloat() && y.IsNumber() {
 					if f := x.Float64() + y.Float(); value.IsBroken(f) {
-						r[uint8(in>>8)].SetFloat(f)
+						r[opA(in)].SetFloat(f)
 						continue
 					}
 				}
 				m.pc = pc
 				err = m.addSlowly(r, in)
 			case bytecode.OpMulK:
-				x, y := &r[uint8(in>>16)], &m.consts[in>>32]
+				x, y := &r[opB(in)], &m.consts[in>>32]
 				if x.IsFloat() {
 					if f := x.Float64() * y.Float(); value.IsBroken(f) {
-						r[uint8(in>>8)].SetFloat(f)
+						r[opA(in)].SetFloat(f)
 						continue
 					}
 				} else if x.IsInt() && y.IsInt() {
 					a, b := x.Int64(), y.Int64()
-					if int64(int32(a)) == a && int64(int32(b)) == b {
-						r[uint8(in>>8)].SetInt(a * b)
+					if areSmall(a, b) {
+						r[opA(in)].SetInt(a * b)
 						continue
 					}
 				}
 				m.pc = pc
 				err = m.arithmetic(r, in)
 			case bytecode.OpSubK:
-				x, y := &r[uint8(in>>16)], &m.consts[in>>32]
+				x, y := &r[opB(in)], &m.consts[in>>32]
 				if x.IsFloat() {
 					if f := x.Float64() - y.Float(); value.IsBroken(f) {
-						r[uint8(in>>8)].SetFloat(f)
+						r[opA(in)].SetFloat(f)
 						continue
 					}
 				}
 				m.pc = pc
 				err = m.arithmetic(r, in)
 			case bytecode.OpDivK:
-				x, y := &r[uint8(in>>16)], &m.consts[in>>32]
+				x, y := &r[opB(in)], &m.consts[in>>32]
 				if x.IsFloat() {
 					if f := x.Float64() / y.Float(); value.IsBroken(f) {
-						r[uint8(in>>8)].SetFloat(f)
+						r[opA(in)].SetFloat(f)
 						continue
 					}
 				} else if x.IsInt() && y.IsInt() {
 					// Divided by a power of two that it has.
 					if a, b := x.Int64(), y.Int64(); b > 0 && (a|b)&(b-1) == 0 {
-						r[uint8(in>>8)].SetInt(a >> bits.TrailingZeros64(uint64(b)))
+						r[opA(in)].SetInt(a >> bits.TrailingZeros64(uint64(b)))
 						continue
 					}
 				}
 				m.pc = pc
-				if !r[uint8(in>>8)].SetQuotient(x, y) {
+				if !r[opA(in)].SetQuotient(x, y) {
 					err = m.arithmetic(at.r, at.words[m.pc-1])
 				}
 			case bytecode.OpNeg:
-				x := &r[uint8(in>>16)]
+				x := &r[opB(in)]
 				if x.IsFloat() {
-					r[uint8(in>>8)].SetFloat(-x.Float64()) // broken, or large and whole, as x is
+					r[opA(in)].SetFloat(-x.Float64()) // broken, or large and whole, as x is
 					continue
 				}
 				m.pc = pc
 				err = m.negate(r, in)
 			case bytecode.OpEq, bytecode.OpNe:
-				x, y := &r[uint8(in>>16)], &r[uint8(in>>24)]
+				x, y := &r[opB(in)], &r[opC(in)]
 				if x.IsInt() && y.IsInt() {
-					r[uint8(in>>8)].SetBool((x.Int64() == y.Int64()) == (bytecode.Op(in) == bytecode.OpEq))
+					r[opA(in)].SetBool((x.Int64() == y.Int64()) == (bytecode.Op(in) == bytecode.OpEq))
 					continue
 				}
 				m.pc = pc
@@ -282,59 +332,59 @@ func (m *Machine) run() {
 				m.pc = pc
 				err = m.less(r, in)
 			case bytecode.OpModK:
-				x, y := &r[uint8(in>>16)], &m.consts[in>>32]
+				x, y := &r[opB(in)], &m.consts[in>>32]
 				if x.IsInt() && y.IsInt() && y.Int64() > 0 {
-					r[uint8(in>>8)].SetInt(x.Int64() % y.Int64())
+					r[opA(in)].SetInt(x.Int64() % y.Int64())
 					continue
 				}
 				m.pc = pc
 				err = m.arithmetic(r, in)
 			case bytecode.OpIDivK:
-				x, y := &r[uint8(in>>16)], &m.consts[in>>32]
+				x, y := &r[opB(in)], &m.consts[in>>32]
 				if x.IsInt() && y.IsInt() && y.Int64() > 0 {
-					r[uint8(in>>8)].SetInt(x.Int64() / y.Int64())
+					r[opA(in)].SetInt(x.Int64() / y.Int64())
 					continue
 				}
 				m.pc = pc
 				err = m.arithmetic(r, in)
 
 			case bytecode.OpJump:
-				m.steps += int64(int8(in >> 24))
-				pc = int(int32(in >> 32))
+				m.steps += steps(in)
+				pc = target(in)
 				continue
 			case bytecode.OpJTrue:
-				if x := &r[uint8(in>>8)]; x.IsBool() {
+				if x := &r[opA(in)]; x.IsBool() {
 					if x.IsTrue() {
-						pc = int(int32(in >> 32))
+						pc = target(in)
 					}
 					continue
 				}
 				m.pc = pc
 				m.jumpIf(r, in)
 			case bytecode.OpJFalse:
-				if x := &r[uint8(in>>8)]; x.IsBool() {
+				if x := &r[opA(in)]; x.IsBool() {
 					if !x.IsTrue() {
-						pc = int(int32(in >> 32))
+						pc = target(in)
 					}
 					continue
 				}
 				m.pc = pc
 				m.jumpIf(r, in)
 			case bytecode.OpJNotNull:
-				if !r[uint8(in>>8)].IsNull() {
-					pc = int(int32(in >> 32))
+				if !r[opA(in)].IsNull() {
+					pc = target(in)
 				}
 				continue
 			case bytecode.OpJNull:
-				if r[uint8(in>>8)].IsNull() {
-					pc = int(int32(in >> 32))
+				if r[opA(in)].IsNull() {
+					pc = target(in)
 				}
 				continue
 			case bytecode.OpJEq, bytecode.OpJNe:
-				x, y := &r[uint8(in>>8)], &r[uint8(in>>16)]
+				x, y := &r[opA(in)], &r[opB(in)]
 				if x.IsInt() && y.IsInt() {
 					if (x.Int64() == y.Int64()) == (bytecode.Op(in) == bytecode.OpJEq) {
-						pc = int(int32(in >> 32))
+						pc = target(in)
 					}
 					continue
 				}
@@ -344,104 +394,104 @@ func (m *Machine) run() {
 				m.pc = pc
 				m.jumpIfEqual(r, in)
 			case bytecode.OpJLt:
-				x, y := &r[uint8(in>>8)], &r[uint8(in>>16)]
+				x, y := &r[opA(in)], &r[opB(in)]
 				if x.IsInt() && y.IsInt() {
 					if x.Int64() < y.Int64() {
-						pc = int(int32(in >> 32))
+						pc = target(in)
 					}
 					continue
 				} else if x.IsFloat() && y.IsFloat() {
 					if x.Float64() < y.Float64() {
-						pc = int(int32(in >> 32))
+						pc = target(in)
 					}
 					continue
 				}
 				m.pc = pc
 				err = m.jumpCompared(r, in)
 			case bytecode.OpJGe:
-				x, y := &r[uint8(in>>8)], &r[uint8(in>>16)]
+				x, y := &r[opA(in)], &r[opB(in)]
 				if x.IsInt() && y.IsInt() {
 					if x.Int64() >= y.Int64() {
-						pc = int(int32(in >> 32))
+						pc = target(in)
 					}
 					continue
 				} else if x.IsFloat() && y.IsFloat() {
 					if x.Float64() >= y.Float64() {
-						pc = int(int32(in >> 32))
+						pc = target(in)
 					}
 					continue
 				}
 				m.pc = pc
 				err = m.jumpCompared(r, in)
 			case bytecode.OpJEqI:
-				if x := &r[uint8(in>>8)]; x.IsInt() {
-					if x.Int64() == int64(int16(in>>16)) {
-						pc = int(int32(in >> 32))
+				if x := &r[opA(in)]; x.IsInt() {
+					if x.Int64() == short(in) {
+						pc = target(in)
 					}
 					continue
 				}
 				m.pc = pc
 				m.jumpIfEqual(r, in)
 			case bytecode.OpJNeI:
-				if x := &r[uint8(in>>8)]; x.IsInt() {
-					if x.Int64() != int64(int16(in>>16)) {
-						pc = int(int32(in >> 32))
+				if x := &r[opA(in)]; x.IsInt() {
+					if x.Int64() != short(in) {
+						pc = target(in)
 					}
 					continue
 				}
 				m.pc = pc
 				m.jumpIfEqual(r, in)
 			case bytecode.OpJLtI:
-				if x := &r[uint8(in>>8)]; x.IsInt() {
-					if x.Int64() < int64(int16(in>>16)) {
-						pc = int(int32(in >> 32))
+				if x := &r[opA(in)]; x.IsInt() {
+					if x.Int64() < short(in) {
+						pc = target(in)
 					}
 					continue
 				} else if x.IsFloat() {
-					if x.Float64() < float64(int16(in>>16)) {
-						pc = int(int32(in >> 32))
+					if x.Float64() < float64(short(in)) {
+						pc = target(in)
 					}
 					continue
 				}
 				m.pc = pc
 				err = m.jumpCompared(r, in)
 			case bytecode.OpJGeI:
-				if x := &r[uint8(in>>8)]; x.IsInt() {
-					if x.Int64() >= int64(int16(in>>16)) {
-						pc = int(int32(in >> 32))
+				if x := &r[opA(in)]; x.IsInt() {
+					if x.Int64() >= short(in) {
+						pc = target(in)
 					}
 					continue
 				} else if x.IsFloat() {
-					if x.Float64() >= float64(int16(in>>16)) {
-						pc = int(int32(in >> 32))
+					if x.Float64() >= float64(short(in)) {
+						pc = target(in)
 					}
 					continue
 				}
 				m.pc = pc
 				err = m.jumpCompared(r, in)
 			case bytecode.OpJLeI:
-				if x := &r[uint8(in>>8)]; x.IsInt() {
-					if x.Int64() <= int64(int16(in>>16)) {
-						pc = int(int32(in >> 32))
+				if x := &r[opA(in)]; x.IsInt() {
+					if x.Int64() <= short(in) {
+						pc = target(in)
 					}
 					continue
 				} else if x.IsFloat() {
-					if x.Float64() <= float64(int16(in>>16)) {
-						pc = int(int32(in >> 32))
+					if x.Float64() <= float64(short(in)) {
+						pc = target(in)
 					}
 					continue
 				}
 				m.pc = pc
 				err = m.jumpCompared(r, in)
 			case bytecode.OpJGtI:
-				if x := &r[uint8(in>>8)]; x.IsInt() {
-					if x.Int64() > int64(int16(in>>16)) {
-						pc = int(int32(in >> 32))
+				if x := &r[opA(in)]; x.IsInt() {
+					if x.Int64() > short(in) {
+						pc = target(in)
 					}
 					continue
 				} else if x.IsFloat() {
-					if x.Float64() > float64(int16(in>>16)) {
-						pc = int(int32(in >> 32))
+					if x.Float64() > float64(short(in)) {
+						pc = target(in)
 					}
 					continue
 				}
@@ -452,23 +502,23 @@ func (m *Machine) run() {
 				err = m.jumpCompared(r, in)
 
 			case bytecode.OpLoop:
-				m.steps += int64(int8(in >> 24))
-				to := int(int32(in >> 32))
-				if m.meter.Fuel -= int64(pc - to); m.meter.Fuel >= 0 && (m.fast || m.steps < m.traceFirst) {
+				m.steps += steps(in)
+				to := target(in)
+				if m.goesBack(pc - to) {
 					pc = to
 					continue
 				}
 				m.pc = pc
 				m.loop(&at, in)
 			case bytecode.OpLoopLt, bytecode.OpLoopLe:
-				m.steps += int64(int8(in >> 24))
-				x, y := &r[uint8(in>>8)], &r[uint8(in>>16)]
+				m.steps += steps(in)
+				x, y := &r[opA(in)], &r[opB(in)]
 				if x.IsInt() && y.IsInt() {
 					if a, b := x.Int64(), y.Int64(); a > b || a == b && bytecode.Op(in) == bytecode.OpLoopLt {
 						continue
 					}
-					to := int(int32(in >> 32))
-					if m.meter.Fuel -= int64(pc - to); m.meter.Fuel >= 0 && (m.fast || m.steps < m.traceFirst) {
+					to := target(in)
+					if m.goesBack(pc - to) {
 						pc = to
 						continue
 					}
@@ -478,19 +528,51 @@ func (m *Machine) run() {
 				}
 				m.pc = pc
 				err = m.loopCompared(&at, r, in)
+			case opAddLoopLt:
+				x, n := &r[opB(in)], number(in)
+				if !x.IsInt() {
+					m.pc = pc
+					err = m.addConstant(r, in)
+					break
+				}
+				a := x.Int64()
+				a += n
+				if (a > x.Int64()) != (n > 0) {
+					m.pc = pc
+					err = m.addConstant(r, in)
+					break
+				}
+				r[opA(in)].SetInt(a)
+				next := instrs[pc]
+				x, y := &r[opA(next)], &r[opB(next)]
+				if !x.IsInt() || !y.IsInt() {
+					continue
+				}
+				pc++
+				m.steps += steps(next)
+				if x.Int64() >= y.Int64() {
+					continue
+				}
+				to := target(next)
+				if m.goesBack(pc - to) {
+					pc = to
+					continue
+				}
+				m.pc = pc
+				m.loop(&at, next)
 			case bytecode.OpForLoop:
-				m.steps += int64(int8(in >> 24))
-				left := &r[uint8(in>>8)+1]
+				m.steps += steps(in)
+				left := &r[opA(in)+1]
 				if left.Int64() == 0 {
 					continue
 				}
 				left.SetInt(left.Int64() - 1)
-				if x, step := &r[uint8(in>>8)], &r[uint8(in>>8)+2]; step.IsInt() {
+				if x, step := &r[opA(in)], &r[opA(in)+2]; step.IsInt() {
 					i := x.Int64() + step.Int64()
 					x.SetInt(i)
-					r[uint8(in>>16)].SetInt(i)
-					to := int(int32(in >> 32))
-					if m.meter.Fuel -= int64(pc - to); m.meter.Fuel >= 0 && (m.fast || m.steps < m.traceFirst) {
+					r[opB(in)].SetInt(i)
+					to := target(in)
+					if m.goesBack(pc - to) {
 						pc = to
 						continue
 					}
@@ -505,19 +587,19 @@ func (m *Machine) run() {
 				m.loopThrough(&at, r, in)
 
 			case bytecode.OpGet:
-				c, k := &r[uint8(in>>16)], &r[uint8(in>>24)]
-				if k.IsInt() && c.IsList() && c.List().LoadPacked(k.Int64(), &r[uint8(in>>8)]) {
+				c, k := &r[opB(in)], &r[opC(in)]
+				if k.IsInt() && c.IsList() && c.List().LoadPacked(k.Int64(), &r[opA(in)]) {
 					continue
 				}
 				m.pc = pc
-				if !value.LoadElement(&r[uint8(in>>8)], c, k, in>>32 == 0) {
+				if !value.LoadElement(&r[opA(in)], c, k, in>>32 == 0) {
 					err = m.get(at.r, at.words[m.pc-1])
 				}
 			case opGetField:
 				next := instrs[pc]
 				m.pc = pc + 1
-				c, k, key, hint := &r[uint8(in>>16)], &r[uint8(in>>24)], &m.consts[next>>32], &m.hints[next>>32]
-				if !value.LoadElementField(&r[uint8(next>>8)], c, k, key, hint, uint8(next>>24) == 0) {
+				c, k, key, hint := &r[opB(in)], &r[opC(in)], &m.consts[next>>32], &m.hints[next>>32]
+				if !value.LoadElementField(&r[opA(next)], c, k, key, hint, opC(next) == 0) {
 					m.pc--
 					err = m.get(at.r, at.words[m.pc-1])
 				}
@@ -538,33 +620,56 @@ func (m *Machine) run() {
 				err = m.updateOrAdd(&at)
 			case bytecode.OpGetK:
 				m.pc = pc
-				if !value.LoadField(&r[uint8(in>>8)], &r[uint8(in>>16)], &m.consts[in>>32], &m.hints[in>>32], uint8(in>>24) == 0) {
+				if !value.LoadField(&r[opA(in)], &r[opB(in)], &m.consts[in>>32], &m.hints[in>>32], opC(in) == 0) {
 					err = m.getConstant(at.r, at.words[m.pc-1])
 				}
 			case bytecode.OpGetN:
 				m.pc = pc
-				err = m.getNumber(r, in)
+				if !value.LoadIndex(&r[opA(in)], &r[opB(in)], number(in), opC(in) == 0) {
+					err = m.getNumber(at.r, at.words[m.pc-1])
+				}
 			case bytecode.OpSet:
-				c, k, v := &r[uint8(in>>8)], &r[uint8(in>>16)], &r[uint8(in>>24)]
+				c, k, v := &r[opA(in)], &r[opB(in)], &r[opC(in)]
 				if k.IsInt() && c.IsList() && c.List().StorePacked(k.Int64(), *v) {
 					continue
 				}
 				m.pc = pc
 				err = m.set(r, in)
+			case opSetAt:
+				set := instrs[pc]
+				c, k, v := &r[opA(set)], &r[opB(in)], &r[opC(set)]
+				if k.IsInt() && c.IsList() {
+					i := k.Int64()
+					if c.List().StorePacked(i, *v) {
+						pc++
+					}
+					r[opA(in)].SetInt(i)
+					continue
+				}
+				m.pc = pc
+				m.move(r, in)
+			case opSetAtI:
+				set, i := instrs[pc], number(in)
+				c, v := &r[opA(set)], &r[opC(set)]
+				if c.IsList() && c.List().StorePacked(i, *v) {
+					pc++
+				}
+				r[opA(in)].SetInt(i)
+				continue
 			case opSetField:
 				key, set := instrs[pc]>>32, instrs[pc+1]
 				m.pc = pc + 2
-				if !value.StoreElementField(&r[uint8(set>>8)], &r[uint8(in>>16)], &m.consts[key], &m.hints[key], &r[uint8(set>>32)]) {
+				if !value.StoreElementField(&r[opA(set)], &r[opB(in)], &m.consts[key], &m.hints[key], &r[uint8(set>>32)]) {
 					m.pc -= 2
 					m.move(at.r, at.words[m.pc-1])
 				}
 			case bytecode.OpSetK:
 				m.pc = pc
-				if !value.StoreField(&r[uint8(in>>8)], &m.consts[in>>32], &m.hints[in>>32], &r[uint8(in>>16)]) {
+				if !value.StoreField(&r[opA(in)], &m.consts[in>>32], &m.hints[in>>32], &r[opB(in)]) {
 					err = m.setConstant(at.r, at.words[m.pc-1])
 				}
 			case bytecode.OpAppend, bytecode.OpPush:
-				c, v := &r[uint8(in>>8)], &r[uint8(in>>16)]
+				c, v := &r[opA(in)], &r[opB(in)]
 				if c.IsList() && c.List().PushPacked(*v) {
 					continue
 				}
@@ -575,7 +680,7 @@ func (m *Machine) run() {
 				err = m.text(r, in)
 
 			case bytecode.OpCall:
-				n, base := len(m.frames), m.base+int(uint8(in>>8))
+				n, base := len(m.frames), m.base+int(opA(in))
 				if m.meter.Fuel -= 4; n >= m.limits.CallDepth || m.meter.Fuel < 0 || n >= cap(m.frames) || base+window > len(m.stack) {
 					m.pc = pc
 					m.callInNewRoom(&at, in)
@@ -597,13 +702,13 @@ func (m *Machine) run() {
 				at.r = r
 				continue
 			case bytecode.OpReturn:
-				m.steps += int64(int8(in >> 24))
+				m.steps += steps(in)
 				if m.meter.Fuel -= int64(pc); m.meter.Fuel < 0 {
 					m.pc = pc
 					m.returnRefilled(&at, r, in)
 					break
 				}
-				if v := &r[uint8(in>>8)]; !v.CopyScalar(&r[0]) {
+				if v := &r[opA(in)]; !v.CopyScalar(&r[0]) {
 					r[0] = *v
 				}
 				n := len(m.frames) - 1
@@ -624,7 +729,7 @@ func (m *Machine) run() {
 				m.pc = pc
 				err = m.builtin(r, in)
 			case opSqrt:
-				if x := &r[uint8(in>>8)]; x.IsFloat() && m.meter.Fuel >= builtinCost {
+				if x := &r[opA(in)]; x.IsFloat() && m.meter.Fuel >= builtinCost {
 					if f := math.Sqrt(x.Float64()); value.IsBroken(f) {
 						m.meter.Fuel -= builtinCost
 						x.SetFloat(f)

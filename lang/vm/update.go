@@ -20,7 +20,7 @@ func (m *Machine) twoFields(at *place) *value.Error {
 	a, b := x.Float64(), y.Float64()
 	f := a
 	switch bytecode.Op(in) {
-	case bytecode.OpAdd:
+	case bytecode.OpAdd, opAddAddI:
 		f += b
 	case bytecode.OpSub:
 		f -= b
@@ -147,9 +147,9 @@ func (m *Machine) getElement(r *[window]value.Value, in uint64) *value.Error {
 func (m *Machine) arithmeticAtOnce(r *[window]value.Value, in uint64) bool {
 	dst, x, y := &r[opA(in)], &r[opB(in)], &r[opC(in)]
 	switch bytecode.Op(in) {
-	case bytecode.OpAdd:
+	case bytecode.OpAdd, opAddAddI:
 		return add(dst, x, y)
-	case bytecode.OpAddI:
+	case bytecode.OpAddI, opAddLoopLt:
 		n := value.Int(int64(imm(in)))
 		return add(dst, x, &n)
 	case bytecode.OpAddK:
