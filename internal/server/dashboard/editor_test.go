@@ -102,7 +102,7 @@ var _ = inBrowser("EditorAsks", func(v *visitor) {
 			v.look("editor-question")
 			v.read(`document.querySelector("form.question input").focus()`)
 			v.press("\r") // without an answer
-			v.untilText("must be answered")
+			v.untilText("Must be answered")
 		}
 		v.press(name + "\r")
 	}

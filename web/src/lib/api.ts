@@ -25,7 +25,13 @@ export class ApiError extends Error {
 export function wrong(e: ApiError | null | undefined, field: string): string {
   const said = e?.field === field ? e.message : (e?.fields?.[field] ?? '');
   if (!said.startsWith(field + ': ')) return said;
-  return said.slice(field.length + 2).replace(/^[a-z](?=[a-z]* )/, (c) => c.toUpperCase());
+  // What is said of the field by its name goes on as said of it: "is no colour", "has 2 fields".
+  return said.slice(field.length + 2).replace(/^(is|has|stands|names|does|lets|cannot|was) /, 'it $1 ');
+}
+
+/** What the service says, as people write it: it begins with a small letter there, as errors of programs do. */
+export function sentence(said: string): string {
+  return said.replace(/^[a-z](?=[a-z]* )/, (c) => c.toUpperCase());
 }
 
 export interface Options {
