@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -89,6 +90,32 @@ var _ = inBrowser("EditorCompletes", func(v *visitor) {
 	v.until(`(document.querySelector(".cm-tooltip-autocomplete li[aria-selected]") && (window.__since ??= performance.now()) < performance.now() - 100)`)
 	v.press("\r")
 	v.until(written + `.includes("EMIT UPPER")`)
+
+	// Nobody is asked what might follow in a comment. Mistakes are asked for after completions would be.
+	v.read(`window.__asked = [], window.__fetch = fetch, window.fetch = (at, o) => { if (/complete$|check$/.test(at)) window.__asked.push({ at, ...JSON.parse(o.body) }); return window.__fetch(at, o) }, ""`)
+	v.press("\r-- EMI")
+	v.until(`window.__asked.some((a) => a.at.endsWith("check") && a.text.includes("-- EMI"))`)
+	v.press("\rEMIT lowe")
+	v.until(`[...document.querySelectorAll(".cm-tooltip-autocomplete li")].some((l) => l.innerText.includes("LOWER"))`)
+	if lines := v.read(`window.__asked.filter((a) => a.at.endsWith("complete")).map((a) => a.text.split("\n")[a.line - 1]).filter((l) => !l.startsWith("EMIT lo")).join()`); lines != "" {
+		v.Errorf("completions are asked for in %s", lines)
+	}
+})
+
+// EditorBegins: who writes before all parts of the editor are there gets the rest of them too.
+var _ = inBrowser("EditorBegins", func(v *visitor) {
+	held := chromedp.Events(v.tab, fetch.RequestPaused)
+	v.must(chromedp.Call(v.tab, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/app/assets/later-*.js"}}}))
+	v.edit("")
+	v.read(`document.querySelector(".cm-content").focus()`)
+	v.press("EMIT uppe")
+	v.until(written + `.startsWith("EMIT uppe")`)
+	for e, err := range held {
+		v.must(nil, err)
+		v.must(chromedp.Call(v.tab, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: e.RequestID}))
+		break
+	}
+	v.until(`[...document.querySelectorAll(".cm-tooltip-autocomplete li")].some((l) => l.innerText.includes("UPPER"))`)
 })
 
 var _ = inBrowser("EditorAsks", func(v *visitor) {
@@ -164,7 +191,7 @@ var _ = inBrowser("EditorFinds", func(v *visitor) {
 	v.edit("SET ?a AS 1\nSET ?b AS ?a\nEMIT ?a + ?b")
 	v.read(`document.querySelector(".cm-content").focus()`)
 	// What finds is loaded after the editor; until then the browser's own search would open.
-	v.until(`performance.getEntriesByType("resource").some((e) => /find-[^/]*\.js$/.test(e.name))`)
+	v.until(`performance.getEntriesByType("resource").some((e) => /later-[^/]*\.js$/.test(e.name))`)
 	v.until(`(document.querySelector(".cm-content").dispatchEvent(new KeyboardEvent("keydown", { key: "f", code: "KeyF", keyCode: 70, ctrlKey: true, bubbles: true, cancelable: true })), document.querySelector(".cm-search"))`)
 	v.press("?b")
 	v.until(`document.querySelectorAll(".cm-searchMatch").length === 2`)

@@ -1,7 +1,7 @@
 // The editor itself: CodeMirror, with the service behind its mistakes, completions and hovers.
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete';
+import type { CompletionContext, CompletionResult } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap, indentWithTab, toggleComment } from '@codemirror/commands';
-import { bracketMatching, indentOnInput, indentUnit } from '@codemirror/language';
+import { bracketMatching, indentOnInput, indentUnit, syntaxTree } from '@codemirror/language';
 import { linter, lintGutter, lintKeymap, nextDiagnostic, type Diagnostic } from '@codemirror/lint';
 import { Compartment, EditorState, StateEffect, StateField } from '@codemirror/state';
 import { Decoration, drawSelection, EditorView, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, hoverTooltip, keymap, lineNumbers, type DecorationSet } from '@codemirror/view';
@@ -103,6 +103,8 @@ async function complete(c: CompletionContext): Promise<CompletionResult | null> 
   const word = c.matchBefore(/[?!]?[\p{L}\p{M}\p{N}_]*/u);
   const before = c.state.sliceDoc(Math.max(0, c.pos - 1), c.pos);
   if (!c.explicit && (!word || word.from === word.to) && !/[?!./"]/.test(before)) return null;
+  // Nothing is proposed within a comment: each letter there would be asked about.
+  if (!c.explicit && syntaxTree(c.state).resolveInner(c.pos, -1).name === 'comment') return null;
   const doc = c.state.doc;
   const control = new AbortController();
   c.addEventListener('abort', () => control.abort());
@@ -194,6 +196,9 @@ const typedOver = EditorView.domEventHandlers({
   },
 });
 
+/** What stands before the cursor, enough for one sign. */
+const before = (state: EditorState) => state.sliceDoc(Math.max(0, state.selection.main.head - 2), state.selection.main.head);
+
 /** The name at a place, with the sign of a variable. */
 function nameAt(state: EditorState, pos: number): string {
   const line = state.doc.lineAt(pos);
@@ -228,7 +233,8 @@ export class Code {
   constructor(o: Options) {
     this.options = o;
     let line = 0;
-    const later = new Compartment();
+    let isTyped = false;
+    const rest = new Compartment();
     this.view = new EditorView({
       parent: o.parent,
       state: EditorState.create({
@@ -245,8 +251,6 @@ export class Code {
           EditorState.tabSize.of(2),
           indentOnInput(),
           bracketMatching(),
-          closeBrackets(),
-          autocompletion({ override: [complete], activateOnTypingDelay: 50 }),
           highlightActiveLine(),
           ql,
           colours,
@@ -267,6 +271,7 @@ export class Code {
           EditorView.contentAttributes.of({ 'aria-label': 'Script. Tab indents; Escape, then Tab leaves.' }),
           EditorView.updateListener.of((u) => {
             if (u.docChanged) o.onChange(u.state.doc.toString());
+            isTyped ||= u.transactions.some((t) => t.isUserEvent('input.type'));
             const now = u.state.doc.lineAt(u.state.selection.main.head).number;
             if (now !== line) {
               line = now;
@@ -281,10 +286,8 @@ export class Code {
             { key: 'F12', run: (v) => (void toDefinition(v, v.state.selection.main.head, o), true) },
             { key: 'F8', run: nextDiagnostic },
             { key: 'Mod-/', run: toggleComment },
-            ...closeBracketsKeymap,
-            ...completionKeymap,
           ]),
-          later.of([]),
+          rest.of([]),
           keymap.of([
             ...lintKeymap,
             ...historyKeymap,
@@ -294,9 +297,13 @@ export class Code {
         ],
       }),
     });
-    // Where it cannot be loaded, the browser's own search is there.
-    import('./find').then(
-      ({ find }) => this.view.dispatch({ effects: later.reconfigure(find) }),
+    // Where it cannot be loaded, the browser's own search is there, and nothing is proposed.
+    import('./later').then(
+      ({ later, startCompletion }) => {
+        this.view.dispatch({ effects: rest.reconfigure(later(complete)) });
+        // Who has begun a word meanwhile gets what it may become.
+        if (isTyped && /[\p{L}\p{N}_]$/u.test(before(this.view.state))) startCompletion(this.view);
+      },
       () => {},
     );
   }

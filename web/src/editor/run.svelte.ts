@@ -1,7 +1,7 @@
 // One run of a script: submitted as a job, followed by its events, answered where it asks. The job's id
 // opens it to whoever has it, so it stays in memory; addresses name its number.
 import { ApiError, events, get, post, request } from '../lib/api';
-import { beforeFrame, breathe, isTyping } from '../lib/frame';
+import { beforeFrame, breathe, giveWay, isTyping } from '../lib/frame';
 import { isOver, type JobHistory, type Prompt, type Reply, type Step as Shown } from '../lib/jobs';
 import { BlockText } from './text';
 
@@ -51,6 +51,9 @@ const mostRead = 256 << 10;
 const mostReadMs = 4;
 /** While somebody types, less: the service and the rest of the browser, which all this comes through, wait then too. */
 const mostReadTyping = 32 << 10;
+/** More output than fits on any screen is then drawn so often: each drawing is a frame that a key waits for. */
+const mostOnScreen = 64 << 10;
+const drawnTypingMs = 200;
 /** As much of what commands put out is shown: the last of it. */
 const mostOfCommands = 256 << 10;
 const mostPieces = 1000;
@@ -149,13 +152,15 @@ export class Run {
     // Many events a second are drawn together.
     if (!this.drawing) {
       this.drawing = true;
-      beforeFrame(() => this.draw());
+      const draw = () => beforeFrame(() => this.draw());
+      if (isTyping() && this.size > mostOnScreen) setTimeout(draw, drawnTypingMs);
+      else draw();
     }
     if (this.read > (isTyping() ? mostReadTyping : mostRead) || performance.now() - this.readSince > mostReadMs) return this.rest();
   }
 
   private async rest(): Promise<void> {
-    await breathe();
+    await (isTyping() ? giveWay() : breathe());
     this.read = 0;
     this.readSince = performance.now();
   }

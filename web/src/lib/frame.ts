@@ -28,6 +28,11 @@ export function breathe(): Promise<void> {
   );
 }
 
+/** Resolves as much later, and asks for no frame: one that is under way is one that a key waits for. */
+export function giveWay(): Promise<void> {
+  return new Promise((done) => setTimeout(done, 1000 / 60));
+}
+
 /** Who has pressed a key so lately goes on typing. */
 const typingMs = 500;
 let lastKey = -typingMs;
