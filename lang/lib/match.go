@@ -148,13 +148,27 @@ func (c *Call) searchFrom(p *pattern, s string, pos int, at []int, places bool) 
 			return at
 		}
 	}
-	if p.needs != "" && c.index(s[pos:], p.needs) < 0 {
-		return nil
+	start := pos
+	if p.needs != "" {
+		at := c.index(s[pos:], p.needs)
+		if at < 0 {
+			return nil
+		}
+		if p.before != nil {
+			// No match starts before what may stand in front of the text.
+			for start += at; start > pos && p.before[s[start-1]]; {
+				start--
+			}
+		}
 	}
 	if places && len(p.groups) > 0 {
 		c.Meter.Alloc(p.insts*8 + 32*(len(p.groups)+2))
 	}
 	c.price = p.fuelPer(places)
+	if start > pos { // which costs as much as if it were read
+		(*reading)(c).Read(start - pos)
+		pos = start
+	}
 	defer c.Patterns.weigh(p)
 	if places {
 		return p.prog.Find(s, pos, at, (*reading)(c))

@@ -33,7 +33,7 @@ func TestPatternsWithNeeds(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	parts := []string{`a`, `b+`, `@`, `(x|y)`, `\b`, `[ab]*`, `(?:@b)+`, `(a@)?`, `(@|b)`, `(?i)@A`, `.`, `(?:b@){2,3}`, `\.`}
 	letters := []string{"a", "a", "b", "b", "@", "@", "x", ".", "A", "é"}
-	needy, found := 0, 0
+	needy, nearer, found := 0, 0, 0
 	for range 20_000 {
 		var b, text strings.Builder
 		for range 1 + r.IntN(4) {
@@ -61,8 +61,57 @@ func TestPatternsWithNeeds(t *testing.T) {
 			t.Fatalf("%q in %q is told to match %t", b.String(), s, want == nil)
 		}
 		found += len(want)
+		if p.before != nil {
+			nearer++
+			fuel := fuelOfAll(p, s)
+			p.before = nil
+			if want := fuelOfAll(p, s); fuel != want {
+				t.Fatalf("all %q in %q took %d units of fuel, want %d", b.String(), s, fuel, want)
+			}
+		}
 	}
-	if needy < 3000 || found < 3000 {
-		t.Errorf("%d patterns needed a text and matched %d times: too few to tell anything", needy, found)
+	if needy < 3000 || found < 3000 || nearer < 1000 {
+		t.Errorf("%d patterns needed a text, %d with a bound before it, and matched %d times: too few to tell anything", needy, nearer, found)
+	}
+}
+
+// fuelOfAll returns what finding all matches takes.
+func fuelOfAll(p *pattern, s string) int64 {
+	c := newCall()
+	for range c.matches(p, s) {
+	}
+	return c.Meter.Used()
+}
+
+func TestWhatStandsBeforeWhatIsNeeded(t *testing.T) {
+	for pattern, want := range map[string]string{
+		`\b([\w.+-]+)@(\w+\.)+(org|com)\b`: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-",
+		`(?:https?|ftp)://(\S+)`:           "htpsf",
+		`(?i:[ab]c|k)(?:[xy]//)+`:          "abcABCkKxy",
+		`[ab]?(?:é|x)*--`:                  "abéx",
+		`(?:\d|--x)+?!!!`:                  "0123456789-x",
+		`[^a]*--`:                          "", // nearly anything
+	} {
+		in := input{Call: new(Call)}
+		p := in.compile(pattern)
+		if p.before == nil {
+			t.Errorf("%s: anything may stand before %q", pattern, p.needs)
+			continue
+		}
+		for c := range p.before {
+			is := strings.IndexByte(want, byte(c)) >= 0 || c >= 0x80 && strings.ContainsAny(want, "é") || strings.Contains(pattern, "k") && c >= 0x80
+			if want == "" {
+				is = c != 'a'
+			}
+			if p.before[c] != is {
+				t.Errorf("%s: byte %#x before %q is %t", pattern, c, p.needs, p.before[c])
+			}
+		}
+	}
+	in := input{Call: new(Call)}
+	for _, pattern := range []string{`(?s).x--`, `a|b`, `abc`} {
+		if p := in.compile(pattern); p.before != nil {
+			t.Errorf("%s: what stands before %q is not anything", pattern, p.needs)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
 	"unicode/utf8"
 
 	"ql/lang/regex"
@@ -94,6 +95,7 @@ type pattern struct {
 	named  bool          // one of them has a name
 	simple *simple       // where it has that form
 	needs  string        // a text that stands in each match, "" where none is known or it is the start of each
+	before *bytesOf      // what else may stand in a match before that text, nil where it may be anything
 	weight int           // bytes, about, without its states
 	held   atomic.Int64  // bytes of its states, as they are counted
 	// compileWork is the fuel that compiling takes.
@@ -227,29 +229,80 @@ func (in *input) compile(text string) *pattern {
 	}
 	p.insts = p.prog.Instructions()
 	if p.prog.Prefix() == "" && !p.prog.Anchored() { // which tells sooner
-		p.needs = needed(tree)
+		var before bytesOf
+		if p.needs, before = needed(tree); p.needs != "" && before != allBytes {
+			p.before = &before
+			p.weight += len(before)
+		}
 	}
 	return p
 }
 
-// needed returns the longest text without which nothing matches, of several the first; "" where there is none.
-func needed(tree *syntax.Regexp) string {
+// bytesOf tells of each byte whether it belongs to some characters. Those of characters beyond ASCII do all, or none.
+type bytesOf [256]bool
+
+var allBytes = func() (all bytesOf) {
+	all.add(0, unicode.MaxRune)
+	return all
+}()
+
+func (b *bytesOf) add(from, to rune) {
+	for c := from; c <= min(to, utf8.RuneSelf-1); c++ {
+		b[c] = true
+	}
+	if to >= utf8.RuneSelf {
+		for i := utf8.RuneSelf; i < len(b); i++ {
+			b[i] = true
+		}
+	}
+}
+
+// addAll adds all characters that may stand in what a tree matches.
+func (b *bytesOf) addAll(tree *syntax.Regexp) {
+	switch tree.Op {
+	case syntax.OpLiteral:
+		for _, r := range tree.Rune {
+			b.add(r, r)
+			if tree.Flags&syntax.FoldCase != 0 {
+				for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+					b.add(f, f)
+				}
+			}
+		}
+	case syntax.OpCharClass:
+		for i := 0; i+1 < len(tree.Rune); i += 2 {
+			b.add(tree.Rune[i], tree.Rune[i+1])
+		}
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		b.add(0, unicode.MaxRune)
+	}
+	for _, sub := range tree.Sub {
+		b.addAll(sub)
+	}
+}
+
+// needed returns the longest text without which nothing matches, of several the first; "" where there is none. It tells too
+// what may stand in a match before that text.
+func needed(tree *syntax.Regexp) (longest string, before bytesOf) {
 	switch {
 	case tree.Op == syntax.OpLiteral:
 		// A byte that is part of no character is taken for U+FFFD, which is another text.
 		if tree.Flags&syntax.FoldCase == 0 && !slices.Contains(tree.Rune, utf8.RuneError) {
-			return string(tree.Rune)
+			longest = string(tree.Rune)
 		}
 	case tree.Op == syntax.OpConcat, tree.Op == syntax.OpCapture, tree.Op == syntax.OpPlus, tree.Op == syntax.OpRepeat && tree.Min > 0:
-		longest := ""
+		var met bytesOf
 		for _, sub := range tree.Sub {
-			if text := needed(sub); len(text) > len(longest) {
-				longest = text
+			if text, inside := needed(sub); len(text) > len(longest) {
+				longest, before = text, met
+				for i, is := range inside {
+					before[i] = before[i] || is
+				}
 			}
+			met.addAll(sub)
 		}
-		return longest
 	}
-	return ""
+	return longest, before
 }
 
 func (in *input) badPattern(text string, err error) {

@@ -312,7 +312,7 @@ func (p *Program) findSkips() {
 				}
 			}
 		case !others:
-			p.skip[b] = 1<<kinds - 1
+			p.skip[b] = always
 		}
 		p.skips = p.skips || p.skip[b] != 0
 	}

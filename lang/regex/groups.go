@@ -15,13 +15,14 @@ const maxTrace = 1 << 16
 // trace has the states of a backward search, from the end of the match on.
 type trace struct {
 	rows   []uint32
+	start  int // which of rows is that of the start of the match
 	st     *states
 	broken bool // it does not have them all
 }
 
 func (t *trace) begin(r *reader) {
 	t.st, t.broken = r.st, r.plain != nil
-	t.rows = append(t.rows[:0], r.at)
+	t.rows, t.start = append(t.rows[:0], r.at), 0
 }
 
 func (t *trace) add(r *reader) {
@@ -171,20 +172,20 @@ func (p *Program) places(s string, pos, end int, at []int) {
 	if w.trace.broken {
 		p.allWays(s, start, end, at)
 	} else {
-		p.walk(w, s, start, end, at)
+		p.walk(w, s, start, at)
 	}
 	at[0], at[1] = start, end
 }
 
 // walk takes, of each alternative, the first that leads to the end of the match.
-func (p *Program) walk(w *walker, s string, start, end int, at []int) {
+func (p *Program) walk(w *walker, s string, start int, at []int) {
 	t := &w.trace
 	t.st.mu.Lock()
 	sets := t.st.sets
 	t.st.mu.Unlock()
 	shift, words := p.backward.shift, p.backward.words
 	// The trace goes on beyond the start where that was not known to be the leftmost one yet.
-	k := utf8.RuneCountInString(s[start:end])
+	k := t.start
 	if len(w.met) < len(p.insts) {
 		w.met = make([]uint32, len(p.insts))
 		w.round = 0
@@ -195,6 +196,13 @@ func (p *Program) walk(w *walker, s string, start, end int, at []int) {
 		row := t.rows[k]
 		if pc == last.pc && row == last.row {
 			pc = last.to
+			if p.insts[pc].Out == last.pc {
+				// Each character of a repeat that leads to the same state is passed in the same way.
+				for k > 1 && t.rows[k-1] == row && s[i] < utf8.RuneSelf {
+					i++
+					k--
+				}
+			}
 		} else if set := sets[int(row>>shift)*words:][:words]; set[pc/64]&(1<<(pc%64)) == 0 {
 			before := kind(0)
 			if p.looks {

@@ -201,18 +201,37 @@ func (p *Program) end(s string, pos int, any bool, by Payer) int {
 	return end
 }
 
+// always is set in skip for each kind of character that may stand before.
+const always = 1<<kinds - 1
+
 // skipFrom returns the first place from i to stop where a match may start.
 func (p *Program) skipFrom(s string, i, stop int) int {
+	rest := s[i:stop]
 	if !p.looks {
-		for i < stop && p.skip[s[i]] != 0 {
-			i++
+		for n := range len(rest) {
+			if p.skip[rest[n]] == 0 {
+				return i + n
+			}
 		}
-		return i
+		return stop
 	}
-	for before := uint8(1) << p.kindBefore(s, i); i < stop && p.skip[s[i]]&before != 0; i++ {
-		before = p.kindOf[s[i]]
+	for n := range len(rest) {
+		// With most bytes no match starts, whatever stands before.
+		skip := p.skip[rest[n]]
+		if skip == always {
+			continue
+		}
+		before := uint8(1)
+		if n > 0 {
+			before = p.kindOf[rest[n-1]]
+		} else {
+			before <<= p.kindBefore(s, i)
+		}
+		if skip&before == 0 {
+			return i + n
+		}
 	}
-	return i
+	return stop
 }
 
 // start returns where the match starts that ends at end, at or behind pos. It notes the states of the places
@@ -241,6 +260,9 @@ func (p *Program) start(s string, pos, end int, trace *trace) int {
 			}
 			if v >= matched {
 				start = i
+				if trace != nil {
+					trace.start = len(rows) - 1
+				}
 				v -= matched
 			}
 			if v == dead {
@@ -262,6 +284,9 @@ func (p *Program) start(s string, pos, end int, trace *trace) int {
 		}
 		if r.next(class) {
 			start = i
+			if trace != nil {
+				trace.start = len(trace.rows) - 1
+			}
 		}
 		if i <= pos || r.isDead() {
 			return start
