@@ -128,6 +128,45 @@ func TestScripts(t *testing.T) {
 	}
 }
 
+// TestCompute runs scripts without effects, with a run and without one.
+func TestCompute(t *testing.T) {
+	for _, script := range []string{
+		`EMIT "hello"`,
+		`SET ?x AS [1, 2] FOR ?n IN ?x DO EMIT ?n END`,
+		`EMIT "some" EMIT 1 / 0`,
+		`TRY FAIL "x" CATCH ?err EMIT ?err.code END`,
+		`FAIL "it" CODE "mine"`,
+		`WHILE TRUE DO SET ?x AS 1 END`,
+		`EMIT REPEAT("x", 100000000)`,
+	} {
+		w := newWorld(t)
+		w.limits.Fuel = 1_000_000
+		run := w.start(script)
+		want := w.result(run)
+		p, err := lang.Compile(script, lang.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.HasEffects() {
+			t.Errorf("%s has effects", script)
+		}
+		m := vm.New(p, w.limits, vm.Input{})
+		if got := w.said(m)(Compute(w.ctx, m, nil)); got != want {
+			t.Errorf("%s\n got %s\nwant %s", script, got, want)
+		}
+	}
+	// One with effects, which nobody is there to serve, is a fault.
+	p, err := lang.Compile(`READ "/a" SET ?x`, lang.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	out, err := Compute(w.ctx, vm.New(p, w.limits, vm.Input{}), nil)
+	if err == nil || out.Status != Failed || out.Err.Code != "internal" {
+		t.Errorf("it gave %v, %v", out, err)
+	}
+}
+
 func TestNothingThere(t *testing.T) {
 	for script, want := range map[string]string{
 		`READ "/a" SET ?x`:          `|not_available: there are no files here`,

@@ -289,8 +289,16 @@ func (w *world) start(script string) *Run {
 // why it stopped.
 func (w *world) result(r *Run) string {
 	w.Helper()
-	out, err := r.Continue(w.ctx)
-	text := string(r.Machine().Output())
+	return w.said(r.Machine())(r.Continue(w.ctx))
+}
+
+// said says how a run of a machine went.
+func (w *world) said(m *vm.Machine) func(Outcome, error) string {
+	return func(out Outcome, err error) string { return said(m, out, err) }
+}
+
+func said(m *vm.Machine, out Outcome, err error) string {
+	text := string(m.Output())
 	switch out.Status {
 	case Done:
 	case Failed:

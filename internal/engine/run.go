@@ -43,15 +43,38 @@ type Run struct {
 // from a snapshot; s is the State stored beside that, or the zero State.
 func New(m *vm.Machine, o Options, s State) *Run {
 	o = o.withDefaults()
-	m.SetRules(Rules())
-	if o.Pace != nil {
-		m.SetPace(o.Pace)
-	}
+	prepare(m, o.Pace)
 	r := &Run{o: o, machine: m, state: s}
 	if len(o.RequestFiles) > 0 && o.Files != nil {
 		r.o.Files = &requestFiles{o.Files, r}
 	}
 	return r
+}
+
+func prepare(m *vm.Machine, p Pace) {
+	m.SetRules(Rules())
+	if p != nil {
+		m.SetPace(p)
+	}
+}
+
+// Compute runs a machine of a program without effects to its end, as Continue does. Nobody is
+// needed who serves any, and a Run is large beside a short script.
+func Compute(ctx context.Context, m *vm.Machine, p Pace) (Outcome, error) {
+	prepare(m, p)
+	switch m.Run(ctx) {
+	case vm.Done:
+		return Outcome{Status: Done}, nil
+	case vm.Failed:
+		e := *m.Err()
+		if e.Code == "internal" {
+			return Outcome{Status: Failed, Err: &e}, e.Unwrap()
+		}
+		return Outcome{Status: Failed, Err: &e}, nil
+	default:
+		e := vm.Error{Code: "internal", Message: "the script could not be run to its end"}
+		return Outcome{Status: Failed, Err: &e}, errors.New("a machine without effects has stopped at one")
+	}
 }
 
 // Machine returns the machine, for its output and trace.

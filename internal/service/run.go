@@ -27,8 +27,9 @@ type syncRun struct {
 	query   *Query
 	shown   job.Summary // as which it runs
 	program *bytecode.Program
-	machine *vm.Machine        // nil before it compiled
-	run     *engine.Run        // likewise
+	machine *vm.Machine // nil before it compiled
+	run     *engine.Run // nil before it ran, and where it has no effects
+	ran     bool
 	history *journal.Collector // nil where there is nothing to collect
 	answer  answerMemory
 	changed bool // it did more than read
@@ -170,9 +171,11 @@ func (k *syncRun) release() {
 
 func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (result, *wire.Error) {
 	k.program, k.machine = program, k.Machine(ctx, program)
-	if program.HasEffects() { // else there is nothing to collect
-		k.collect()
+	k.ran = true
+	if !program.HasEffects() { // so there is nothing to collect, and nothing to suspend it
+		return k.compute(ctx)
 	}
+	k.collect()
 	if k.query.Page != nil {
 		k.Observe = k.noteChanges(k.Observe)
 	}
@@ -188,6 +191,18 @@ func (k *syncRun) execute(ctx context.Context, program *bytecode.Program) (resul
 		return k.finish(job.Declined, nil)
 	case engine.Paused, engine.Waiting:
 		return k.suspend(ctx, run, out)
+	}
+	return k.finish(job.Failed, k.ScriptError(out.Err, k.SyncTimeLimit()))
+}
+
+// compute runs a script without effects.
+func (k *syncRun) compute(ctx context.Context) (result, *wire.Error) {
+	out, err := engine.Compute(ctx, k.machine, k.Pace)
+	if err != nil {
+		k.ReportFault(err)
+	}
+	if out.Status == engine.Done {
+		return k.finish(job.Complete, nil)
 	}
 	return k.finish(job.Failed, k.ScriptError(out.Err, k.SyncTimeLimit()))
 }
@@ -302,7 +317,7 @@ func (k *syncRun) finish(state job.State, failure *wire.Error) (result, *wire.Er
 	if k.keeps(k.query, &r.Record) {
 		r.Call = k.call(k.Execution, k.query)
 	}
-	if k.run != nil && (state == job.Failed || k.query.History) {
+	if k.ran && (state == job.Failed || k.query.History) {
 		if k.history == nil {
 			k.collect() // of a script without effects its end alone is told
 		}
