@@ -233,11 +233,14 @@ func (p *params) int(i int, oid uint32, n int64) error {
 	return nil
 }
 
-func (p *params) text(i int, oid uint32, s string) {
+func (p *params) text(i int, oid uint32, s string) { p.blob(i, []byte(storable(oid, s))) }
+
+// storable is a text without what one cannot have that is stored as one.
+func storable(oid uint32, s string) string {
 	if oid != byteaOID && (!utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0) {
-		s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD") // which a text cannot have
+		return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 	}
-	p.blob(i, []byte(s))
+	return s
 }
 
 func (p *params) blob(i int, b []byte) {
@@ -323,36 +326,6 @@ func (c *conn) Exec(ctx context.Context, sql string, args []any) (int64, error) 
 		return 0, expected(err)
 	}
 	return c.finish(r)
-}
-
-// ExecValues implements relational.Conn.
-func (c *conn) ExecValues(ctx context.Context, sql string, values []relational.Value) (int64, error) {
-	s, err := c.prepare(ctx, sql, func(i int) uint32 {
-		switch values[i].Kind {
-		case relational.IntValue:
-			return int8OID
-		case relational.BlobValue:
-			return byteaOID
-		}
-		return 0
-	}, len(values))
-	if err != nil {
-		return 0, expected(err)
-	}
-	p := newParams(len(values))
-	for i := range values {
-		switch v := &values[i]; v.Kind {
-		case relational.IntValue:
-			if err := p.int(i, s.ParamOIDs[i], v.Int); err != nil {
-				return 0, err
-			}
-		case relational.TextValue:
-			p.text(i, s.ParamOIDs[i], v.Text)
-		case relational.BlobValue:
-			p.blob(i, v.Blob)
-		}
-	}
-	return c.finish(c.execute(ctx, s, p))
 }
 
 // Insert implements relational.Conn.

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -71,11 +70,9 @@ func readRecord(r row) (job.Record, error) {
 	return record, nil
 }
 
-// Records are inserted many at a time, which takes less than one by one, and the
-// rest one by one. Most are of scripts that simply ended: what those have not is left out,
-// since each parameter takes time though it is null.
+// Most records are of scripts that simply ended: what those have not is left out, since each value
+// takes time though it is null.
 const (
-	insertMany    = 32
 	insertPlain   = "id, account, state, mode, convention, credential, created, finished, steps, trace_dropped, trace, result, encoding, ran, checksum, key_id, source, fuel, memory"
 	insertColumns = insertPlain + ", " + insertRest
 	insertRest    = "error, response, program_name, name, request, origin, fetches, task, history"
@@ -84,22 +81,9 @@ const (
 )
 
 var (
-	insertOne, insertAll           = insertsOf(insertColumns)
-	insertOnePlain, insertAllPlain = insertsOf(insertPlain)
-	insertBare                     = bareParams(insertColumns)
+	insertAll      = newInserts("jobs", insertColumns, insertEnd)
+	insertAllPlain = newInserts("jobs", insertPlain, insertEnd)
 )
-
-// insertsOf returns the statements that insert one record, and many, with these columns.
-func insertsOf(columns string) (one, all string) {
-	row := "(" + bareParams(columns) + ")"
-	into := "INSERT INTO jobs (" + columns + ") VALUES " + row
-	return into + insertEnd, into + strings.Repeat(", "+row, insertMany-1) + insertEnd
-}
-
-// bareParams are as many parameters as there are columns.
-func bareParams(columns string) string {
-	return "?" + strings.Repeat(", ?", strings.Count(columns, ","))
-}
 
 // Record implements job.Store.
 func (s Jobs) Record(ctx context.Context, records []job.Record) error {
@@ -165,22 +149,32 @@ func (t tx) releaseUnstored(records []*job.Record, sources []int64, last int64) 
 // there already.
 func (t tx) insertRecords(records []*job.Record, sources []int64) (inserted int64, err error) {
 	for len(records) > 0 {
-		n := 1
-		if len(records) >= insertMany {
-			n = insertMany
-		}
-		plain := arePlain(records[:n])
-		stored, err := t.insertSome(insertOf(n, plain), records[:n], sources[:n], plain)
+		n := t.conn.Conn.RowsAtOnce(fewBytes(records))
+		stored, err := t.insertSome(records[:n], sources[:n])
 		if err != nil {
 			return inserted, err
 		}
 		inserted += stored
 		records, sources = records[n:], sources[n:]
-		if n == insertMany {
+		if n > 1 {
 			runtime.Gosched() // nobody waits for this, and callers wait for a processor
 		}
 	}
 	return inserted, nil
+}
+
+// mostRowBytes is how many bytes rows have at most that are inserted at once, where they are several.
+const mostRowBytes = 1 << 20
+
+// fewBytes is how many of the first records have no more bytes than are inserted at once.
+func fewBytes(records []*job.Record) int {
+	var bytes int64
+	for i, r := range records {
+		if bytes += r.Bytes(); bytes > mostRowBytes && i > 0 {
+			return i
+		}
+	}
+	return len(records)
 }
 
 // ofAccounts returns the records whose accounts are there.
@@ -204,9 +198,12 @@ func (t tx) ofAccounts(records []job.Record) ([]*job.Record, error) {
 	return kept, nil
 }
 
-// insertSome runs a statement that inserts so many records, and returns how many were not
-// there already.
-func (t tx) insertSome(sql string, records []*job.Record, sources []int64, plain bool) (int64, error) {
+// insertSome inserts records by one statement, and returns how many were not there already.
+func (t tx) insertSome(records []*job.Record, sources []int64) (int64, error) {
+	in, plain := insertAll, arePlain(records)
+	if plain {
+		in = insertAllPlain
+	}
 	values := recordValues.Get().(*valuesOf)
 	defer func() {
 		clear(*values) // they hold results
@@ -219,20 +216,7 @@ func (t tx) insertSome(sql string, records []*job.Record, sources []int64, plain
 			values.rest(r)
 		}
 	}
-	return t.conn.Conn.ExecValues(t.ctx, sql, *values)
-}
-
-// insertOf returns the statement that inserts one record, or insertMany.
-func insertOf(n int, plain bool) string {
-	switch {
-	case n == 1 && plain:
-		return insertOnePlain
-	case n == 1:
-		return insertOne
-	case plain:
-		return insertAllPlain
-	}
-	return insertAll
+	return t.conn.Conn.ExecRows(t.ctx, in, *values)
 }
 
 // arePlain tells whether records have nothing in the columns of insertRest.
@@ -246,9 +230,10 @@ func arePlain(records []*job.Record) bool {
 	return true
 }
 
-// recordValues are lists of values that are used again: each has room for insertMany records, some 50 KB.
+// recordValues are lists of values that are used again: each has room for manyRows records, some 50 KB, or for as many as an
+// engine takes at once.
 var recordValues = sync.Pool{New: func() any {
-	values := make(valuesOf, 0, insertMany*insertParams)
+	values := make(valuesOf, 0, manyRows*insertParams)
 	return &values
 }}
 

@@ -85,12 +85,9 @@ func (t tx) insertEnded(task *job.Task, e *job.End) error {
 	if err != nil {
 		return err
 	}
-	values := make(valuesOf, 0, insertParams+2)
-	values.plain(&e.Record, source, t.conn.IDs)
-	values.rest(&e.Record)
-	values.optionalText(task.Webhook)
-	values.bool(task.WebhookTrace)
-	stored, err := t.conn.Conn.ExecValues(t.ctx, insertEnded, values)
+	values := make(valuesOf, 0, insertEnded.width)
+	values.ended(&e.Record, task, source, t.conn.IDs)
+	stored, err := t.conn.Conn.ExecRows(t.ctx, insertEnded, values)
 	if err != nil {
 		return err
 	}
@@ -112,7 +109,16 @@ func (t tx) insertEnded(task *job.Task, e *job.End) error {
 	return t.enqueueDelivery(job.Lease{ID: e.ID, Account: e.Account}, task.Webhook, e.Delivery, e.Finished)
 }
 
-var insertEnded = "INSERT INTO jobs (" + insertColumns + ", webhook, webhook_trace, attempt) VALUES (" + insertBare + ", ?, ?, 1)" + insertEnd
+var insertEnded = newInserts("jobs", insertColumns+", webhook, webhook_trace, attempt", insertEnd)
+
+// ended adds the values of a job that is over with the number of its source, as insertEnded has them.
+func (v *valuesOf) ended(r *job.Record, task *job.Task, source int64, places *IDs) {
+	v.plain(r, source, places)
+	v.rest(r)
+	v.optionalText(task.Webhook)
+	v.bool(task.WebhookTrace)
+	v.int(1)
+}
 
 // orphaned tells of the account that a row was to belong to.
 func orphaned(err error) error {

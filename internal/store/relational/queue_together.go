@@ -137,15 +137,12 @@ func (t tx) insertEndedTogether(list []*acceptance, counted countedSources) erro
 		return err
 	}
 	for at := 0; at < len(list); {
-		n := sharedRows(len(list) - at)
-		values := make(valuesOf, 0, n*(insertParams+2))
+		n := t.conn.Conn.RowsAtOnce(fewBytes(records[at:]))
+		values := make(valuesOf, 0, n*insertEnded.width)
 		for i := at; i < at+n; i++ {
-			values.plain(records[i], sources[i], t.conn.IDs)
-			values.rest(records[i])
-			values.optionalText(list[i].task.Webhook)
-			values.bool(list[i].task.WebhookTrace)
+			values.ended(records[i], list[i].task, sources[i], t.conn.IDs)
 		}
-		stored, err := t.conn.Conn.ExecValues(t.ctx, insertEndedRows[n], values)
+		stored, err := t.conn.Conn.ExecRows(t.ctx, insertEnded, values)
 		if err != nil {
 			return err
 		}
@@ -265,11 +262,8 @@ func sharedRows(left int) int {
 	return sharedSizes[at-1]
 }
 
-// The statements, by how many rows they store.
-var (
-	insertEndedRows = rowsOf("INSERT INTO jobs ("+insertColumns+", webhook, webhook_trace, attempt) VALUES ", "("+insertBare+", ?, ?, 1)", insertEnd)
-	insertTaskRows  = rowsOf(insertTaskInto, insertTaskRow, " RETURNING seq, id")
-)
+// insertTaskRows are the statements, by how many rows they store.
+var insertTaskRows = rowsOf(insertTaskInto, insertTaskRow, " RETURNING seq, id")
 
 func rowsOf(into, row, end string) map[int]string {
 	all := map[int]string{}

@@ -86,8 +86,11 @@ func (s *Store) writeFreeing(ctx context.Context, f func(tx) error) error {
 type Conn interface {
 	// Exec runs a statement and returns how many rows it changed.
 	Exec(ctx context.Context, sql string, args []any) (changed int64, err error)
-	// ExecValues is Exec for statements with very many parameters.
-	ExecValues(ctx context.Context, sql string, values []Value) (changed int64, err error)
+	// ExecRows runs a statement that inserts rows, and returns how many it did. The values of a row follow those of the
+	// one before; there are as many rows as RowsAtOnce has returned.
+	ExecRows(ctx context.Context, in *Inserts, values []Value) (stored int64, err error)
+	// RowsAtOnce is how many of so many rows are inserted at once.
+	RowsAtOnce(rows int) int
 	// Insert runs a statement that inserts one row, and returns the number that the
 	// column key was given.
 	Insert(ctx context.Context, sql, key string, args []any) (number int64, err error)

@@ -319,9 +319,12 @@ func (c *conn) Insert(ctx context.Context, sql, _ string, args []any) (int64, er
 	return c.db.LastInsertID(), nil
 }
 
-// ExecValues implements relational.Conn.
-func (c *conn) ExecValues(ctx context.Context, sql string, values []relational.Value) (int64, error) {
-	s, err := c.statement(ctx, sql)
+// RowsAtOnce implements relational.Conn.
+func (c *conn) RowsAtOnce(rows int) int { return relational.ParameterRows(rows) }
+
+// ExecRows implements relational.Conn.
+func (c *conn) ExecRows(ctx context.Context, in *relational.Inserts, values []relational.Value) (int64, error) {
+	s, err := c.statement(ctx, in.Parameters(len(values)/in.Width()))
 	if err != nil {
 		return 0, err
 	}

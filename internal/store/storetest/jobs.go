@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"sync"
@@ -82,6 +83,55 @@ func testJobs(t *testing.T, s Stores) {
 	wantError(t, "another id", err, job.ErrNotFound)
 	_, err = s.Jobs.ByID(t.Context(), job.ID{})
 	wantError(t, "the zero id", err, job.ErrNotFound)
+}
+
+// testJobsAtOnce stores many records at once, of all kinds, some of which are there already.
+func testJobsAtOnce(t *testing.T, s Stores) {
+	a := create(t, s.Accounts, person("ada"))
+	for _, n := range []int{1, 2, 31, 33, 128, 129, 300} {
+		t.Run(numbered("records", n), func(t *testing.T) {
+			list := make([]job.Record, n)
+			want := map[job.ID]string{}
+			for i := range list {
+				r := record(a.ID, 1000*n+i)
+				switch i % 7 {
+				case 1:
+					r.Result, r.Trace = []byte{}, nil
+				case 2:
+					r.Result, r.Encoding = []byte{0, 0xff, 0xfe, '"', '{', ',', '\\'}, job.Base64
+				case 3:
+					r.Error, r.State, r.KeyID, r.ProgramName = []byte(`{"code":"x"}`), job.Failed, 7, `{NULL,"a"}`
+				case 4:
+					r.Call.Name = "a \x00 name \xff"
+				case 5:
+					r.Result = bytes.Repeat([]byte("large "), 60_000)
+				}
+				if i == n/2 && n > 2 {
+					r.ID = list[i-1].ID // which is stored once, as it was first
+				} else {
+					want[r.ID] = string(r.Result)
+				}
+				list[i] = r
+			}
+			must(t, s.Jobs.Record(t.Context(), list[:n/3]))
+			must(t, s.Jobs.Record(t.Context(), list))
+			for id, result := range want {
+				got, err := s.Jobs.ByID(t.Context(), id)
+				must(t, err)
+				if string(got.Result) != result {
+					t.Errorf("%s has another result", id)
+				}
+			}
+			first, err := s.Jobs.ByID(t.Context(), list[0].ID)
+			must(t, err)
+			same(t, "the first", first, list[0])
+			if n > 3 {
+				failed, err := s.Jobs.ByID(t.Context(), list[3].ID)
+				must(t, err)
+				same(t, "one that failed", failed, list[3])
+			}
+		})
+	}
 }
 
 func testJobList(t *testing.T, s Stores) {

@@ -91,6 +91,7 @@ func run(t *testing.T, open func(t *testing.T) Stores, wanted func(name string) 
 		"webhook secrets":           testWebhookSecrets,
 		"webhook secrets/race":      testWebhookSecretRace,
 		"jobs/records":              testJobs,
+		"jobs/at once":              testJobsAtOnce,
 		"jobs/list":                 testJobList,
 		"jobs/filters":              testJobFilters,
 		"jobs/changes":              testJobChanges,

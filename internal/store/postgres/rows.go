@@ -1,0 +1,103 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"ql/internal/store/relational"
+)
+
+// mostRows is how many rows are inserted at once.
+const mostRows = 128
+
+// RowsAtOnce implements relational.Conn.
+func (c *conn) RowsAtOnce(rows int) int { return min(rows, mostRows) }
+
+// ExecRows implements relational.Conn. Each column is one parameter, an array: to take a parameter for each value costs the
+// server more than to take the rows from arrays, and any number of rows is the same statement.
+func (c *conn) ExecRows(ctx context.Context, in *relational.Inserts, values []relational.Value) (int64, error) {
+	one, err := c.prepare(ctx, in.Parameters(1), func(i int) uint32 { return typeOfValue(&values[i]) }, in.Width())
+	if err != nil {
+		return 0, expected(err)
+	}
+	all, err := c.prepare(ctx, in.Arrays(), func(i int) uint32 { return arrayOf[one.ParamOIDs[i]] }, in.Width())
+	if err != nil {
+		return 0, expected(err)
+	}
+	p, err := arrays(values, one.ParamOIDs)
+	if err != nil {
+		return 0, err
+	}
+	return c.finish(c.execute(ctx, all, p))
+}
+
+func typeOfValue(v *relational.Value) uint32 {
+	switch v.Kind {
+	case relational.IntValue:
+		return int8OID
+	case relational.BlobValue:
+		return byteaOID
+	}
+	return 0
+}
+
+// arrayOf are the types of arrays by those of their elements.
+var arrayOf = map[uint32]uint32{byteaOID: 1001, int8OID: 1016, textOID: 1009}
+
+// arrays are the columns of rows, whose elements are of these types.
+func arrays(values []relational.Value, types []uint32) (*params, error) {
+	const head, length = 20, 4 // bytes of an array, and of an element
+	width := len(types)
+	rows := len(values) / width
+	size := width * (head + rows*length)
+	for i := range values {
+		switch v := &values[i]; v.Kind {
+		case relational.IntValue:
+			size += 8
+		case relational.TextValue:
+			size += len(v.Text)
+		case relational.BlobValue:
+			size += len(v.Blob)
+		}
+	}
+	p := &params{values: make([][]byte, width), formats: make([]int16, width)}
+	all := make([]byte, 0, size)
+	for column, oid := range types {
+		begin := len(all)
+		hasNull := uint32(0)
+		for i := column; i < len(values); i += width {
+			if values[i].Kind == relational.NullValue {
+				hasNull = 1
+			}
+		}
+		for _, n := range [...]uint32{1, hasNull, oid, uint32(rows), 1} { // one dimension, from 1
+			all = binary.BigEndian.AppendUint32(all, n)
+		}
+		for i := column; i < len(values); i += width {
+			var err error
+			if all, err = appendElement(all, &values[i], oid); err != nil {
+				return nil, fmt.Errorf("column %d: %w", column+1, err)
+			}
+		}
+		p.values[column], p.formats[column] = all[begin:len(all):len(all)], 1
+	}
+	return p, nil
+}
+
+// appendElement appends an element of an array: its length, and its bytes.
+func appendElement(to []byte, v *relational.Value, oid uint32) ([]byte, error) {
+	switch v.Kind {
+	case relational.NullValue:
+		return binary.BigEndian.AppendUint32(to, ^uint32(0)), nil
+	case relational.IntValue:
+		if oid != int8OID {
+			return nil, fmt.Errorf("a number for type %d", oid)
+		}
+		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(to, 8), uint64(v.Int)), nil
+	case relational.TextValue:
+		text := storable(oid, v.Text)
+		return append(binary.BigEndian.AppendUint32(to, uint32(len(text))), text...), nil
+	}
+	return append(binary.BigEndian.AppendUint32(to, uint32(len(v.Blob))), v.Blob...), nil
+}
