@@ -29,9 +29,19 @@ help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r name what; do \
 		printf '  make %-12s %s\n' "$$name" "$$what"; done
 
+# What the program spends its time on, for the compiler: docs/decisions/0148.
+PROFILE := cmd/ql/ql.pgo
+
 .PHONY: build
 build: ## build the program into bin/ql
-	CGO_ENABLED=0 go build -trimpath -o bin/ql ./cmd/ql
+	CGO_ENABLED=0 go build -trimpath -pgo=$(PROFILE) -o bin/ql ./cmd/ql
+
+.PHONY: profile
+profile: ## measure anew what the compiler is told to make fast
+	folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; mkdir "$$folder/calls" "$$folder/cluster"; \
+	go run -trimpath ./bench/http -rounds 1 -profiles "$$folder/calls" && \
+	go run -trimpath ./bench/cluster -rounds 2 -only accepted,sync,read,transaction -profiles "$$folder/cluster" && \
+	go tool pprof -proto -output $(PROFILE) "$$folder/calls/ql.pprof" "$$folder/cluster/ql.pprof"
 
 # The documentation shows programs that call the service, and a test runs them;
 # another watches the server's system calls. Where a program cannot be had, that
@@ -192,14 +202,14 @@ bench-lang: ## measure the language beside its peers (arguments: BENCH="…")
 
 .PHONY: bench-http
 bench-http: ## measure calls over HTTP beside a bare handler (arguments: BENCH="…")
-	go run ./bench/http $(BENCH)
+	go run -pgo=$(PROFILE) ./bench/http $(BENCH)
 
 # PHP and nginx are of the distribution. What reads SQLite in PHP is no command, so it is looked for in PHP.
 .PHONY: bench-site
 bench-site: ## measure pages and files of sites beside nginx and PHP (arguments: BENCH="…")
 	-tools/need nginx nginx php php-cli php-fpm8.2 php8.2-fpm
 	-php -m | grep -q pdo_sqlite || tools/need pdo_sqlite php8.2-sqlite3
-	go run ./bench/site $(BENCH)
+	go run -pgo=$(PROFILE) ./bench/site $(BENCH)
 
 # Held to 2.5 GiB of data, as a small node is.
 .PHONY: bench-machines
@@ -217,11 +227,11 @@ bench-fuel: ## measure what a unit of fuel buys, the worst on top (arguments: BE
 
 .PHONY: bench-jobs
 bench-jobs: ## measure durable jobs beside synchronous calls (arguments: BENCH="…")
-	go run ./bench/jobs $(BENCH)
+	go run -pgo=$(PROFILE) ./bench/jobs $(BENCH)
 
 .PHONY: bench-cluster
 bench-cluster: ## measure the service on PostgreSQL and S3 beside SQLite and bare statements (arguments: BENCH="…")
-	go run ./bench/cluster $(BENCH)
+	go run -pgo=$(PROFILE) ./bench/cluster $(BENCH)
 
 .PHONY: bench-resources
 bench-resources: ## measure files and databases beside the bare library (arguments: BENCH="…")
