@@ -222,7 +222,7 @@ var _ = inProduction("LongOutput", func(v *visitor) {
 	v.signIn("ada")
 	parts := of(511, 16) // of 64 KiB: 32 MiB are shown, and the last words
 	v.open("editor?text=" + url.QueryEscape(fmt.Sprintf("SET ?part AS REPEAT(\"0123456789abcde\\n\", 4096)\nFOR ?i FROM 1 TO %d DO\n  EMIT ?part\nEND\nEMIT \"the end\"\n-- ", parts)))
-	v.until(`document.activeElement.className.includes("cm-content")`)
+	v.until(`document.activeElement.matches(".cm-content[aria-autocomplete]")`)
 	v.press("-- typed before it is run\n") // as by everybody: the first keys of a page are slower
 	v.press("\r", chromedp.ModifierCtrl)
 	v.until(lastBlock + ` !== undefined`)

@@ -123,7 +123,7 @@ func basic(username, password string) string {
 var _ = inProduction("SessionOver", func(v *visitor) {
 	v.signIn("ada")
 	v.open("editor")
-	v.until(`document.activeElement.className.includes("cm-content")`)
+	v.until(`document.activeElement.matches(".cm-content[aria-autocomplete]")`)
 	v.press("a", chromedp.ModifierCtrl)
 	v.press("EMIT \"one")
 	v.until(written + `.includes('EMIT "one"')`)
@@ -175,7 +175,7 @@ var _ = inProduction("KeyRotated", func(v *visitor) {
 	works(before, http.StatusUnauthorized)
 	works(after, http.StatusOK)
 	v.open("settings/log")
-	v.untilText("api_key_rotated")
+	v.untilText("API key rotated")
 	v.open("settings/keys")
 	v.untilText("The account's API key")
 	if strings.Contains(v.read(`document.body.innerText`), after) {
@@ -262,7 +262,7 @@ var _ = inProduction("Administration", func(v *visitor) {
 	v.fill("Password", apptest.Password)
 	v.fill("Once more", apptest.Password)
 	v.click("Make the account")
-	v.untilText("the invitation was revoked: ask whoever sent it for another")
+	v.untilText("The invitation was revoked: ask whoever sent it for another")
 	v.look("welcome-revoked")
 	v.must(nil, chromedp.Do(v.tab, chromedp.Navigate(link)))
 	v.fill("Username", "grace")

@@ -61,6 +61,9 @@ export interface Options {
   say: (words: string) => void;
 }
 
+/** It is on its way while the text is loaded. Where it cannot be, the browser's own search is there, and nothing is proposed. */
+const coming = import('./later').catch(() => null);
+
 const setMarked = StateEffect.define<number | null>();
 const marked = StateField.define<DecorationSet>({
   create: () => Decoration.none,
@@ -103,8 +106,10 @@ async function complete(c: CompletionContext): Promise<CompletionResult | null> 
   const word = c.matchBefore(/[?!]?[\p{L}\p{M}\p{N}_]*/u);
   const before = c.state.sliceDoc(Math.max(0, c.pos - 1), c.pos);
   if (!c.explicit && (!word || word.from === word.to) && !/[?!./"]/.test(before)) return null;
-  // Nothing is proposed within a comment: each letter there would be asked about.
-  if (!c.explicit && syntaxTree(c.state).resolveInner(c.pos, -1).name === 'comment') return null;
+  // Nothing is proposed within a comment, where each letter would be asked about, and behind the end of a text, where
+  // Enter would put what nobody wanted.
+  const here = syntaxTree(c.state).resolveInner(c.pos, -1);
+  if (!c.explicit && (here.name === 'comment' || (before === '"' && here.to === c.pos))) return null;
   const doc = c.state.doc;
   const control = new AbortController();
   c.addEventListener('abort', () => control.abort());
@@ -297,15 +302,12 @@ export class Code {
         ],
       }),
     });
-    // Where it cannot be loaded, the browser's own search is there, and nothing is proposed.
-    import('./later').then(
-      ({ later, startCompletion }) => {
-        this.view.dispatch({ effects: rest.reconfigure(later(complete)) });
-        // Who has begun a word meanwhile gets what it may become.
-        if (isTyped && /[\p{L}\p{N}_]$/u.test(before(this.view.state))) startCompletion(this.view);
-      },
-      () => {},
-    );
+    void coming.then((all) => {
+      if (!all) return;
+      this.view.dispatch({ effects: rest.reconfigure(all.later(complete)) });
+      // Who has begun a word meanwhile gets what it may become.
+      if (isTyped && /[\p{L}\p{N}_]$/u.test(before(this.view.state))) all.startCompletion(this.view);
+    });
   }
 
   get text(): string {
