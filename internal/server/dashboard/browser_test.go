@@ -96,7 +96,7 @@ func TestInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	local := strings.Replace(dev.URL(), "127.0.0.1", "localhost", 1)
-	looked := map[string]bool{}
+	looked := map[string]int{}
 	all := true
 	for _, p := range pageTests {
 		v := &visitor{service: dev, url: local, username: "dev", password: "dev", looked: looked, host: host, echo: echo.URL}
@@ -118,7 +118,7 @@ func TestInBrowser(t *testing.T) {
 }
 
 // everyPage fails where a page of the list in web/src/pages.ts was not looked at.
-func everyPage(t *testing.T, looked map[string]bool) {
+func everyPage(t *testing.T, looked map[string]int) {
 	t.Helper()
 	text, err := os.ReadFile("../../../web/src/pages.ts")
 	if err != nil {
@@ -149,7 +149,7 @@ type visitor struct {
 	tab                context.Context
 	host               *sshtest.Server // that scripts of the service in development may reach
 	echo               string          // a service that answers what is in its address behind say=
-	looked             map[string]bool // the paths of pages that were looked at
+	looked             map[string]int  // how often the pages of a path were looked at
 
 	mu      sync.Mutex
 	console []string // what the browser complained of
@@ -293,8 +293,8 @@ func (v *visitor) colours(scheme string) {
 	}}))
 }
 
-// screens are the windows that pages are looked at in. Where QL_PROMISES is not set, the first two are enough:
-// each width and each scheme once.
+// screens are the windows that pages are looked at in. Where QL_PROMISES is not set, the first two are enough, each width
+// and each scheme once; and of a page that was looked at before, as without its dialog, one of them, by turns.
 var screens = []struct {
 	scheme string
 	width  int64
@@ -304,13 +304,17 @@ var screens = []struct {
 // nothing is wider than the window, and nothing has jumped. QL_SCREENSHOTS names a folder for pictures.
 func (v *visitor) look(name string) {
 	v.Helper()
-	v.looked[v.read(`location.pathname`)] = true
+	path := v.read(`location.pathname`)
+	before := v.looked[path]
+	v.looked[path]++
 	if shift := v.read(`window.__shift.toFixed(4)`); shift > "0.0200" {
 		v.Errorf("%s jumps by %s", name, shift)
 	}
 	shown := screens[:2]
 	if programtest.Promised() || os.Getenv("QL_SCREENSHOTS") != "" {
 		shown = screens
+	} else if before > 0 {
+		shown = screens[before%2 : before%2+1]
 	}
 	for _, screen := range shown {
 		v.colours(screen.scheme)
