@@ -42,6 +42,22 @@ func (l *Locks[K]) Lock(ctx context.Context, key K) error {
 	}
 }
 
+// TryLock takes the lock of a key where nobody holds it or waits for it, and reports whether it did.
+func (l *Locks[K]) TryLock(key K) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[key] != nil {
+		return false
+	}
+	if l.held == nil {
+		l.held = map[K]*lock{}
+	}
+	own := &lock{token: make(chan struct{}, 1), users: 1}
+	own.token <- struct{}{}
+	l.held[key] = own
+	return true
+}
+
 // Unlock lets the next one have the lock of a key. It panics where nobody holds it, as
 // that of a sync.Mutex does.
 func (l *Locks[K]) Unlock(key K) {

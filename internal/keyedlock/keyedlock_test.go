@@ -102,3 +102,25 @@ func TestUnlockOfNobody(t *testing.T) {
 	var l Locks[string]
 	l.Unlock("k")
 }
+
+// TestTryLock: a lock that somebody has is not taken, and one that was taken keeps others away.
+func TestTryLock(t *testing.T) {
+	var locks Locks[string]
+	if !locks.TryLock("a") || locks.TryLock("a") || !locks.TryLock("b") {
+		t.Error("locks are taken that are held, or not those that are free")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := locks.Lock(ctx, "a"); err == nil {
+		t.Error("a lock that was taken is held by another")
+	}
+	locks.Unlock("a")
+	locks.Unlock("b")
+	if err := locks.Lock(t.Context(), "a"); err != nil || locks.TryLock("a") {
+		t.Errorf("a lock that is held is taken: %v", err)
+	}
+	locks.Unlock("a")
+	if n := locks.Len(); n != 0 {
+		t.Errorf("%d locks are held", n)
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"ql/internal/keyedlock"
 )
 
 // Runs of one node wait for each other in memory, in the order in which they came. The first of them takes the
@@ -18,7 +20,8 @@ const (
 	mostOwed = 4096
 )
 
-// owed are sessions that could not be given back, since the store failed.
+// owed are sessions that could not be given back, since the store failed. A run of this node that takes one of them
+// gives it back itself: so who gives back what is owed has the lock of that session, as a run has.
 type owed struct {
 	mu   sync.Mutex
 	list map[Key]int64 // to their holders
@@ -35,13 +38,22 @@ func (o *owed) add(k Key, holder int64) {
 	}
 }
 
-// takeOne returns one of them, for another try.
-func (o *owed) takeOne() (k Key, holder int64, ok bool) {
+// drop has a session owed no more.
+func (o *owed) drop(k Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.list, k)
+}
+
+// takeOne returns one of them that no run has, for another try, with its lock.
+func (o *owed) takeOne(locks *keyedlock.Locks[Key]) (k Key, holder int64, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for k, holder = range o.list {
-		delete(o.list, k)
-		return k, holder, true
+		if locks.TryLock(k) {
+			delete(o.list, k)
+			return k, holder, true
+		}
 	}
 	return k, 0, false
 }
@@ -52,6 +64,7 @@ func (s *Manager) take(ctx context.Context, k Key) (holder int64, known bool, er
 	if s.options.Turns == nil {
 		return 0, true, nil
 	}
+	s.owed.drop(k)
 	holder = s.options.Holder()
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
 		taken, err := s.options.Turns.Claim(ctx, k, holder)
@@ -74,21 +87,28 @@ func (s *Manager) take(ctx context.Context, k Key) (holder int64, known bool, er
 	}
 }
 
-// giveBack lets other nodes have a session. The call that had it may be over.
+// giveBack lets other nodes have a session whose lock is held. The call that had it may be over.
 func (s *Manager) giveBack(k Key, holder int64) {
 	if holder == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), returnTime)
 	defer cancel()
-	for {
-		if s.options.Turns.Return(ctx, k, holder) != nil {
-			s.owed.add(k, holder)
+	for returned := s.returnOne(ctx, k, holder); returned; {
+		owed, to, more := s.owed.takeOne(&s.locks)
+		if !more {
 			return
 		}
-		var more bool
-		if k, holder, more = s.owed.takeOne(); !more {
-			return
-		}
+		returned = s.returnOne(ctx, owed, to)
+		s.locks.Unlock(owed)
 	}
+}
+
+// returnOne gives a session back, now or later, and reports whether it is now.
+func (s *Manager) returnOne(ctx context.Context, k Key, holder int64) bool {
+	err := s.options.Turns.Return(ctx, k, holder)
+	if err != nil {
+		s.owed.add(k, holder)
+	}
+	return err == nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ql/internal/engine"
 	"ql/internal/job"
 	"ql/internal/member"
 	"ql/internal/resource/sessions"
@@ -86,6 +87,62 @@ func testKeyOfTwo(t *testing.T, a, b *process) {
 	same(t, "whether another has it, to the other", lives(b), true)
 	b.buryOther()
 	same(t, "whether one that is dead has it", lives(b), false)
+}
+
+// failingTurns are turns whose store is away at times, when sessions are given back.
+type failingTurns struct {
+	sessions.Turns
+	fails bool
+}
+
+// Return implements sessions.Turns.
+func (f *failingTurns) Return(ctx context.Context, k sessions.Key, holder int64) error {
+	if f.fails {
+		return errors.New("the store is away")
+	}
+	return f.Turns.Return(ctx, k, holder)
+}
+
+// testSessionsOwed: a session that could not be given back is, when another one is, unless a run of the process has it again.
+func testSessionsOwed(t *testing.T, a, b *process) {
+	ada := create(t, a.Accounts, person("ada"))
+	manager := func(p *process) (*sessions.Manager, *failingTurns) {
+		turns, ok := p.Sessions.(sessions.Turns)
+		if !ok {
+			t.Fatal("the store keeps no turns")
+		}
+		failing := &failingTurns{Turns: turns}
+		return sessions.New(p.Sessions, sessions.Options{Turns: failing, Holder: func() int64 { return p.member().Incarnation }, Clock: func() time.Time { return noon }}), failing
+	}
+	ma, turns := manager(a)
+	mb, _ := manager(b)
+	var ids [2]string
+	for i := range ids {
+		var err error
+		ids[i], err = ma.For(ada.ID, "").Ensure(t.Context())
+		must(t, err)
+	}
+	start := func(m *sessions.Manager, id string) engine.Session {
+		t.Helper()
+		held, err := m.For(ada.ID, id).Start(t.Context())
+		must(t, err)
+		return held
+	}
+	owe := func() {
+		t.Helper()
+		held := start(ma, ids[0])
+		turns.fails = true
+		must(t, held.Release())
+		turns.fails = false
+	}
+	owe()
+	again := start(ma, ids[0])
+	must(t, start(ma, ids[1]).Release())
+	must(t, again.Set(t.Context(), "n", value.Text("x")))
+	must(t, again.Release())
+	owe()
+	must(t, start(ma, ids[1]).Release())
+	must(t, start(mb, ids[0]).Release())
 }
 
 // testSessionTurnsOfTwo: runs of two processes have a session one after the other, and who is dead keeps nobody

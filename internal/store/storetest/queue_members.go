@@ -131,6 +131,7 @@ func RunPair(t *testing.T, open func(t *testing.T) (a, b Stores)) {
 		"blobs":          testBlobDeletionOfTwo,
 		"keys":           testKeyOfTwo,
 		"turns":          testSessionTurnsOfTwo,
+		"sessions owed":  testSessionsOwed,
 		"buckets":        testBucketsOfTwo,
 		"duties":         testDutyOfTwo,
 		"allotments":     testAllotmentsOfTwo,
