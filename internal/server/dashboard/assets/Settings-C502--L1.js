@@ -1,0 +1,1 @@
+import{K as e,at as t,ot as n}from"./disclose-version-YjaLN90e.js";import{m as r}from"./main-CBUudIos.js";function i(i,a){n(a,!0),e(()=>r(`settings/account`,{replace:!0})),t()}export{i as default};
