@@ -95,10 +95,16 @@ func TestHomes(t *testing.T) {
 // await runs a script, again where it cannot be answered at the moment.
 func await(t *testing.T, s *server, script string) string {
 	t.Helper()
+	return awaitOf(t, username, s, script)
+}
+
+// awaitOf is await for an account.
+func awaitOf(t *testing.T, owner string, s *server, script string) string {
+	t.Helper()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	for deadline := time.Now().Add(patience); ; <-ticker.C {
-		a, err := s.try(query("sync", script))
+		a, err := s.try(queryOf(owner, "sync", script))
 		check(t, err)
 		if a.status == http.StatusOK {
 			j, err := a.job()

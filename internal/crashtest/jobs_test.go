@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -51,12 +52,17 @@ func (a answer) job() (shown, error) {
 // query is the request that sends a script; pairs are names and values that it
 // finds in !GET.
 func query(mode, script string, pairs ...string) request {
+	return queryOf(username, mode, script, pairs...)
+}
+
+// queryOf is query for an account.
+func queryOf(owner, mode, script string, pairs ...string) request {
 	get := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
 		get[pairs[i]] = pairs[i+1]
 	}
 	body, err := json.Marshal(map[string]any{
-		"auth": map[string]string{"username": username, "password": password},
+		"auth": map[string]string{"username": owner, "password": password},
 		"mode": mode, "query": script, "request": map[string]any{"get": get},
 	})
 	if err != nil {
@@ -97,8 +103,13 @@ func (s *server) await(id string, states ...string) (shown, error) {
 }
 
 func (s *server) awaitWithin(within time.Duration, id string, states ...string) (shown, error) {
-	for deadline := time.Now().Add(within); ; {
-		a, err := s.call(request{method: http.MethodGet, path: "/v1/job/" + id + "?wait=5"})
+	// Who waits is told of a job that pauses or ends. For other states one has to ask again.
+	parameters, pause := "?wait=5", time.Duration(0)
+	if slices.ContainsFunc(states, func(state string) bool { return state == "accepted" || state == "running" || state == "waiting" }) {
+		parameters, pause = "", 20*time.Millisecond
+	}
+	for deadline := time.Now().Add(within); ; <-time.After(pause) {
+		a, err := s.call(request{method: http.MethodGet, path: "/v1/job/" + id + parameters})
 		if err != nil {
 			return shown{}, err
 		}

@@ -15,6 +15,7 @@ func TestCrashLoopEnds(t *testing.T) {
 	for range 3 {
 		began := time.Now()
 		for s.mustAwait(id, "running").Result != "begun" || time.Since(began) < 1500*time.Millisecond { // nothing of it is stored
+			<-time.After(20 * time.Millisecond)
 		}
 		s.kill()
 		s.start()

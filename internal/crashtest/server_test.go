@@ -103,7 +103,7 @@ func (s *server) said() string {
 // spawn starts the process, without waiting until it serves.
 func (s *server) spawn() {
 	s.t.Helper()
-	arguments := append(s.before[:len(s.before):len(s.before)], cmp.Or(s.program, programtest.Path), "serve", "--data", s.data, "--listen", "127.0.0.1:0", "--metrics-listen", s.metrics, "--log-level", "warn")
+	arguments := append(s.before[:len(s.before):len(s.before)], cmp.Or(s.program, programtest.Path), "serve", "--data", s.data, "--listen", "127.0.0.1:0", "--metrics-listen", s.metrics, "--log-level", "warn", "--drain-delay", "0s")
 	arguments = append(arguments, s.flags...)
 	process := exec.CommandContext(context.Background(), arguments[0], arguments[1:]...)
 	process.SysProcAttr = programtest.DieWithParent()

@@ -41,6 +41,7 @@ func TestPromiseStallsAreWaitedOut(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel() // a stall takes its time
 			s := newServer(t)
 			s.start()
 			s.output(`CREATE TABLE ran (n TEXT);`)
