@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,15 +13,16 @@ import (
 	"testing"
 	"time"
 
+	"ql/internal/programtest"
 	"ql/internal/store/blob/s3/s3test"
 	"ql/internal/store/postgres/pgtest"
 )
 
-// effectScript has so many effects of each kind, and tells what is there of them in the end. Some ask in between, and
-// some wait.
+// effectScript has so many rounds of effects, one of each kind, and tells what is there of them in the end. Some ask in between,
+// and some wait.
 const effectScript = `
 	START SESSION
-	FOR ?i FROM 1 TO NUMBER(!GET('effects')) DO
+	FOR ?i FROM 1 TO NUMBER(!GET('rounds')) DO
 		APPEND "x" TO FILE "/faults/{!GET('n')}.txt"
 		SET "n" AS (!SESSION('n') DEFAULT 0) + 1 OF !SESSION
 		INSERT INTO effects (job, n) VALUES (!GET('n'), ?i);
@@ -108,10 +110,32 @@ func (f *faultyNodes) outage(lasts time.Duration) {
 	f.bucket.Launch()
 }
 
+// createAccount makes an account. The command gives up where a busy machine has PostgreSQL answer late, and is given again.
+func (f *faultyNodes) createAccount(owner string) {
+	f.t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		c := exec.CommandContext(f.t.Context(), programtest.Path, "account", "create", "--data", f.nodes[0].data, "--username", owner, "--plan", "unlimited", "--password-stdin")
+		c.Stdin = strings.NewReader(password)
+		out, err := c.CombinedOutput()
+		if a, failed := f.nodes[0].try(queryOf(owner, "sync", "EMIT 1")); failed == nil && a.status == http.StatusOK {
+			return
+		}
+		if time.Now().After(deadline) {
+			f.t.Fatalf("making an account: %v\n%s", err, out)
+		}
+	}
+}
+
+// createEffects makes what an account's jobs have effects on.
+func (f *faultyNodes) createEffects(owner string) {
+	f.t.Helper()
+	awaitOf(f.t, owner, f.nodes[len(owner)%3], `CREATE TABLE effects (job TEXT, n INTEGER); CREATE INDEX effects_by_job ON effects (job);`)
+}
+
 // TestPromiseFaultyNodes has three nodes meet what machines, networks and clocks do.
 func TestPromiseFaultyNodes(t *testing.T) {
 	f := newFaultyNodes(t)
-	await(t, f.nodes[0], `CREATE TABLE effects (job TEXT, n INTEGER);`)
+	f.createEffects(username)
 	t.Run("clock", func(t *testing.T) { checkWrongClock(t, f) })
 	t.Run("rotations", func(t *testing.T) { checkRotations(t, f) })
 	t.Run("faults", func(t *testing.T) { checkFaults(t, f) })
@@ -137,25 +161,37 @@ func checkFaults(t *testing.T, f *faultyNodes) {
 	add(count(1, 5), func() { f.outage(rand.N(5 * time.Second)) })
 	rand.Shuffle(len(faults), func(i, j int) { faults[i], faults[j] = faults[j], faults[i] })
 
-	jobs, most := count(30, 20_000), count(4, 20)
+	// All changes of an account's databases are made one after the other, by one node.
+	owners := []string{username}
+	for i := range count(2, 10) {
+		owner := username + strings.Repeat("a", i+1)
+		f.createAccount(owner)
+		f.createEffects(owner)
+		owners = append(owners, owner)
+	}
+	// Of ten jobs three have many effects, one asks and one waits.
+	const asks, waits = 3, 4
+	jobs, rounds := count(30, 20_000), count(4, 7) // each round has three effects
+	roundsOf := func(i int) int {
+		switch kind := i % 10; {
+		case kind < asks:
+			return rounds
+		case kind <= waits:
+			return 2
+		}
+		return 1
+	}
 	var over atomic.Bool
 	var submitted atomic.Int64
 	ids := make([]string, jobs)
 	var clients sync.WaitGroup
 	const workers = 8
+	began := time.Now()
 	for w := range workers {
 		clients.Go(func() {
 			for i := w; i < jobs; i += workers {
-				kind, effects := "", 1
-				switch i % 10 {
-				case 0, 1, 2:
-					effects = most
-				case 3:
-					kind, effects = "asks", 2
-				case 4:
-					kind, effects = "waits", 2
-				}
-				r := query("async", effectScript, "n", strconv.Itoa(i), "kind", kind, "effects", strconv.Itoa(effects))
+				kind := map[int]string{asks: "asks", waits: "waits"}[i%10]
+				r := queryOf(owners[i%len(owners)], "async", effectScript, "n", strconv.Itoa(i), "kind", kind, "rounds", strconv.Itoa(roundsOf(i)))
 				r.key = "job-" + strconv.Itoa(i)
 				a, err := f.ask(i, r, func(a answer) bool { return a.status == http.StatusAccepted })
 				if err != nil {
@@ -186,38 +222,37 @@ func checkFaults(t *testing.T, f *faultyNodes) {
 		}
 	}
 	over.Store(true)
+	t.Logf("%d faults were over after %v", len(faults), time.Since(began))
 	clients.Wait()
 	if t.Failed() {
 		return
 	}
+	t.Logf("%d jobs were submitted after %v", jobs, time.Since(began))
 	// Those that are left stand in one line, each with a moment of its own.
 	within := patience + time.Duration(jobs)*100*time.Millisecond
-	for i, id := range ids {
-		if i%10 == 3 {
-			if _, err := f.nodes[i%3].awaitWithin(within, id, "paused"); err != nil {
-				t.Fatal(err)
-			}
-			if a, err := f.nodes[(i+1)%3].confirm(id, `{"approved":true}`, ""); err != nil || a.status/100 != 2 {
-				t.Fatalf("%s, %v", a, err)
-			}
+	atOnce(jobs, func(i int) {
+		if i%10 != asks || t.Failed() {
+			return
 		}
-	}
-	for i, id := range ids {
-		effects := 1
-		switch i % 10 {
-		case 0, 1, 2:
-			effects = most
-		case 3, 4:
-			effects = 2
+		if _, err := f.nodes[i%3].awaitWithin(within, ids[i], "paused"); err != nil {
+			t.Errorf("job %d: %v", i, err)
+		} else if a, err := f.nodes[(i+1)%3].confirm(ids[i], `{"approved":true}`, "?wait=0"); err != nil || a.status/100 != 2 {
+			t.Errorf("job %d: %s, %v", i, a, err)
 		}
-		j, err := f.nodes[(i+2)%3].awaitWithin(within, id, "complete")
+	})
+	t.Logf("all questions were answered after %v", time.Since(began))
+	atOnce(jobs, func(i int) {
+		if t.Failed() {
+			return
+		}
+		j, err := f.nodes[(i+2)%3].awaitWithin(within, ids[i], "complete")
 		if err != nil {
-			t.Fatalf("job %d: %v", i, err)
+			t.Errorf("job %d: %v", i, err)
+		} else if n := roundsOf(i); j.Result != fmt.Sprintf("%s %d %d", strings.Repeat("x", n), n, n) {
+			t.Errorf("job %d left %q, of %d rounds", i, j.Result, n)
 		}
-		if want := fmt.Sprintf("%s %d %d", strings.Repeat("x", effects), effects, effects); j.Result != want {
-			t.Errorf("job %d left %q, not %q", i, j.Result, want)
-		}
-	}
+	})
+	t.Logf("all jobs had ended after %v", time.Since(began))
 }
 
 // checkWrongClock has the clock of PostgreSQL jump by an hour, there and back: no node is taken for dead, what waits for
@@ -227,7 +262,7 @@ func checkWrongClock(t *testing.T, f *faultyNodes) {
 	for jump := range count(1, 20) {
 		var ids []string
 		submit := func() {
-			ids = append(ids, f.nodes[job%3].submit(effectScript, "n", "clock-"+strconv.Itoa(job), "kind", []string{"", "waits"}[job%2], "effects", "2"))
+			ids = append(ids, f.nodes[job%3].submit(effectScript, "n", "clock-"+strconv.Itoa(job), "kind", []string{"", "waits"}[job%2], "rounds", "2"))
 			job++
 		}
 		for range 6 {
