@@ -206,6 +206,7 @@ func TestEndsAfterACall(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close() // it was read
 		if err != nil || answer.StatusCode != status || HasMoved(answer) != (i == 1) || (string(body) == "hello") != (i == 0) {
 			t.Errorf("%d %q with %v, %v", answer.StatusCode, body, answer.Header, err)
 		}
