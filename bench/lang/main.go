@@ -16,6 +16,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"ql/internal/platform"
 )
 
 //go:embed programs
@@ -27,6 +29,9 @@ var programNames = []string{
 }
 
 func main() {
+	// The collector runs as seldom as where scripts are served.
+	ballast := platform.Ballast()
+	defer runtime.KeepAlive(ballast)
 	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
