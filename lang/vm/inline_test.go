@@ -8,7 +8,7 @@ import (
 
 // TestLoopHasNoSmallCalls checks that the machine's loop is not so large that the compiler leaves calls of small functions in it.
 func TestLoopHasNoSmallCalls(t *testing.T) {
-	said, err := exec.Command("go", "build", "-gcflags=-m", ".").CombinedOutput()
+	said, err := exec.CommandContext(t.Context(), "go", "build", "-gcflags=-m", ".").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
