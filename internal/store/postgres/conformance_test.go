@@ -34,6 +34,7 @@ func empty(url string) error {
 	if err != nil {
 		return err
 	}
+	config.ConnectTimeout = openTimeout
 	c, err := connect(ctx, config)
 	if err != nil {
 		return err

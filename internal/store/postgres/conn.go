@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -40,6 +41,7 @@ type conn struct {
 	// prepared or set.
 	pooled bool
 	writes bool
+	copies bool // rows are copied where they are several: one that is there already fails the transaction
 
 	changes    changed // by statements since it was last emptied
 	knowsFiles bool    // it was told whose files are changed
@@ -59,8 +61,11 @@ func connect(ctx context.Context, config *pgconn.Config) (*conn, error) {
 	c.session.Conn = c
 	config = config.Copy()
 	dial := config.DialFunc
-	var connected atomic.Bool // what is dialled later is to cancel a statement
+	var connected, pooler atomic.Bool // what is dialled later is to cancel a statement
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if pooler.Load() {
+			return nil, errNoCancel
+		}
 		raw, err := dial(ctx, network, address)
 		if err != nil || connected.Load() {
 			return raw, err
@@ -76,8 +81,26 @@ func connect(ctx context.Context, config *pgconn.Config) (*conn, error) {
 		return nil, explain(err)
 	}
 	connected.Store(true)
+	pooler.Store(c.pooled || pg.CustomData()[byPooler] != nil)
 	c.pg = pg
 	return c, nil
+}
+
+// byPooler is set of a connection that leads to a pooler.
+const byPooler = "pooler"
+
+// errNoCancel is why a statement is not cancelled: its connection is closed instead. PgBouncer before 1.19 ends itself at some
+// requests to cancel, and with it everybody's connections.
+var errNoCancel = errors.New("a pooler is not asked to cancel")
+
+// isByPooler tells of a new connection whether a pooler answers, which numbers its connections itself.
+func isByPooler(c *pgconn.PgConn, answers []*pgconn.Result) bool {
+	for _, one := range answers {
+		if len(one.Rows) == 1 && len(one.Rows[0]) == 1 {
+			return string(one.Rows[0][0]) != strconv.FormatUint(uint64(c.PID()), 10)
+		}
+	}
+	return false
 }
 
 // close says goodbye to the server, for a short while.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"errors"
 	"math"
 	"os"
 	"strings"
@@ -52,6 +53,9 @@ func TestPoolers(t *testing.T) {
 			c, err := connect(t.Context(), s.config)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if err := c.pg.CancelRequest(t.Context()); !errors.Is(err, errNoCancel) {
+				t.Errorf("a pooler is asked to cancel: %v", err)
 			}
 			setting := func(name string) (value string) {
 				t.Helper()
@@ -115,6 +119,21 @@ func TestPoolers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestCancels: the server itself is asked to cancel what nobody waits for any more.
+func TestCancels(t *testing.T) {
+	s := openTest(t, Options{Readers: 1})
+	c, err := connect(t.Context(), s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.pg.CancelRequest(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := c.close(); err != nil {
+		t.Error(err)
 	}
 }
 

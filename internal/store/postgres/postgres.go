@@ -31,6 +31,7 @@ import (
 // How long the database is waited for.
 const (
 	connectTimeout   = time.Second
+	openTimeout      = 10 * time.Second // for the first connections of a store: nobody waits for an answer yet
 	statementTimeout = 5 * time.Second
 	lockTimeout      = 2 * time.Second
 	// idleWriteTimeout is how long a transaction that writes may stand still, since what it has locked others wait for: a
@@ -143,9 +144,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	patient := config.Copy()
+	patient.ConnectTimeout = openTimeout
 	s := &Store{config: config, direct: direct, validFor: o.ValidFor, schema: o.schema}
 	s.membership.store, s.appender.store, s.hints = s, s, newHints(s)
-	c, err := connect(ctx, config)
+	c, err := connect(ctx, patient)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +166,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.writer, err = newWriter(ctx, c, s, serializable); err != nil {
 		return nil, errors.Join(explain(err), c.close())
 	}
-	second, err := connect(ctx, config)
+	second, err := connect(ctx, patient)
 	if err != nil {
 		return nil, errors.Join(err, s.writer.close())
 	}
@@ -225,7 +228,10 @@ func parse(url string) (*pgconn.Config, error) {
 	}
 	// Not with the parameters of the start: PgBouncer refuses those that it does not know.
 	config.AfterConnect = func(ctx context.Context, c *pgconn.PgConn) error {
-		_, err := c.Exec(ctx, strings.Join(set, "; ")).ReadAll()
+		answers, err := c.Exec(ctx, strings.Join(append(set[:len(set):len(set)], "SELECT pg_backend_pid()"), "; ")).ReadAll()
+		if err == nil && isByPooler(c, answers) {
+			c.CustomData()[byPooler] = true
+		}
 		return err
 	}
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {

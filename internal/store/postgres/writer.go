@@ -306,7 +306,9 @@ func (w *writer) transact(batch []*write, savepoints bool) (r result) {
 	if err := c.begin(ctx, w.isolation); err != nil {
 		return result{err: err}
 	}
+	c.copies = !savepoints
 	defer func() {
+		c.copies = false
 		if r.err != nil && !c.pg.IsClosed() && c.pg.TxStatus() != 'I' {
 			ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 			defer cancel()

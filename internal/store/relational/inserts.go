@@ -5,6 +5,7 @@ import "strings"
 // Inserts is a statement that inserts rows, each with a value for each of its columns.
 type Inserts struct {
 	width     int // columns
+	into      string
 	one, many string
 	arrays    string
 }
@@ -15,10 +16,12 @@ const manyRows = 32
 
 // newInserts returns a statement that inserts into columns of a table; end is what follows.
 func newInserts(table, columns, end string) *Inserts {
-	into := "INSERT INTO " + table + " (" + columns + ") "
+	place := table + " (" + columns + ")"
+	into := "INSERT INTO " + place + " "
 	bare := bareParams(columns)
 	row := "(" + bare + ")"
 	return &Inserts{
+		into:   place,
 		width:  1 + strings.Count(columns, ","),
 		one:    into + "VALUES " + row + end,
 		many:   into + "VALUES " + row + strings.Repeat(", "+row, manyRows-1) + end,
@@ -28,6 +31,9 @@ func newInserts(table, columns, end string) *Inserts {
 
 // Width is how many columns have values.
 func (in *Inserts) Width() int { return in.width }
+
+// Into is the table, with the columns.
+func (in *Inserts) Into() string { return in.into }
 
 // Parameters has a parameter for each value of so many rows, which ParameterRows has returned.
 func (in *Inserts) Parameters(rows int) string {
