@@ -41,7 +41,11 @@ type contract struct {
 }
 
 // contracts are those of this version, in their order. None is ever removed from the list.
-var contracts []contract
+var contracts = []contract{
+	// Checked for each row, it took a third of what it costs to store a job. A job counts in a row of usage in the same
+	// transaction, which has such a key: so none is stored of an account that is not there.
+	{needs: 17, statements: []string{"ALTER TABLE jobs DROP CONSTRAINT IF EXISTS jobs_account_fkey"}},
+}
 
 // extend makes it the schema of another version, where tests built the program so.
 var extend func(*schema)

@@ -293,6 +293,9 @@ func (s Accounts) Delete(ctx context.Context, id account.ID) error {
 		if err := t.dropContents(id); err != nil {
 			return err
 		}
+		if _, err := t.exec("DELETE FROM jobs WHERE account = ?", int64(id)); err != nil { // no engine need do it by itself
+			return err
+		}
 		n, err := t.exec("DELETE FROM accounts WHERE id = ?", int64(id))
 		if err == nil && n == 0 {
 			err = account.ErrNotFound
