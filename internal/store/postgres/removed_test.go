@@ -122,7 +122,11 @@ func TestJobsMeetRemovals(t *testing.T) {
 		begun.Wait()
 		for _, a := range ids {
 			group.Go(func() {
-				if err := stores[1].Accounts().Delete(ctx, a); err != nil {
+				err := stores[1].Accounts().Delete(ctx, a)
+				for fault.Is(err, fault.StorageUnavailable) { // as who removes it does
+					err = stores[1].Accounts().Delete(ctx, a)
+				}
+				if err != nil {
 					t.Error(err)
 				}
 			})
