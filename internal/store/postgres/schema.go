@@ -172,20 +172,8 @@ func withoutComments(sql string) string {
 // migrateSchema brings the schema up to date. Processes that start at the same time take turns: each
 // statement is run by who finds that it is due.
 func migrateSchema(ctx context.Context, c *conn, steps []migrate.Step, o Options) error {
-	there := false
-	if err := c.Query(ctx, "SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass('ql_schema')", nil, func(relational.Row) bool {
-		there = true
-		return false
-	}); err != nil {
+	if err := c.startProgress(ctx); err != nil {
 		return err
-	}
-	if !there {
-		for _, sql := range []string{makeProgress, startAt} {
-			// Another process may make it at the same time.
-			if err := c.run(ctx, sql); err != nil && codeOf(err) != "23505" {
-				return err
-			}
-		}
 	}
 	version, _, err := c.progress(ctx, "")
 	if err != nil {
@@ -220,6 +208,31 @@ func migrateSchema(ctx context.Context, c *conn, steps []migrate.Step, o Options
 		o.Migrated(version, len(steps), time.Since(began))
 	}
 	return nil
+}
+
+// startProgress makes the table that says how far a schema has come, and its row: both or none, where it is cut off.
+func (c *conn) startProgress(ctx context.Context) error {
+	found := false
+	find := func(sql string) error {
+		found = false
+		return c.Query(ctx, sql, nil, func(relational.Row) bool {
+			found = true
+			return false
+		})
+	}
+	if err := find("SELECT 1 FROM pg_catalog.pg_class WHERE oid = to_regclass('ql_schema')"); err != nil {
+		return err
+	}
+	if !found {
+		if err := c.run(ctx, makeProgress+"; "+startAt); err != nil && codeOf(err) != "23505" { // another process makes it at the same time
+			return err
+		}
+	}
+	// One that was cut off in an earlier version has left the table without its row.
+	if err := find("SELECT 1 FROM ql_schema WHERE one = 1"); err != nil || found {
+		return err
+	}
+	return c.run(ctx, startAt)
 }
 
 // holdsAccounts tells whether a store of an earlier version is more than one whose making was cut off.

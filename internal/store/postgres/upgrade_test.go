@@ -99,6 +99,38 @@ func TestUpgrade(t *testing.T) {
 	must(errors.Join(err, third.Close()))
 }
 
+// TestMakingIsCutOff: who makes the tables goes on wherever another one was cut off.
+func TestMakingIsCutOff(t *testing.T) {
+	for name, left := range map[string]string{
+		"before its progress has a row": makeProgress,
+		"before the first table":        makeProgress + "; " + startAt,
+	} {
+		t.Run(name, func(t *testing.T) {
+			url, ctx := pgtest.Start(t).Empty(t), t.Context()
+			config, err := parse(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := connect(ctx, config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(c.run(ctx, left), c.close()); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // the second finds all as it should be
+				s, err := Open(ctx, Options{URL: url, Migrate: true, Readers: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // TestChangeOfSchemaWaits: who holds a table for long holds up the change of the schema, and nobody else behind it.
 func TestChangeOfSchemaWaits(t *testing.T) {
 	url, ctx := pgtest.Start(t).Empty(t), t.Context()
