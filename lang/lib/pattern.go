@@ -76,14 +76,16 @@ func (c *Call) groupNames(p *pattern) []value.Value {
 func (c *Call) match(p *pattern, groupNames []value.Value, text value.Value, at []int, start int) value.Value {
 	s := text.Str()
 	c.Meter.Work(2*mapWork + listWork + 10*len(p.groups))
-	groups, names := value.NewList(c.Meter, len(p.groups)), noNames
+	var few [8]value.Value
+	taken, names := few[:0], noNames
 	for i := range p.groups {
 		v := value.Null
 		if from, to := at[2*i+2], at[2*i+3]; from >= 0 {
 			v = c.text(s[from:to])
 		}
-		groups.Append(c.Meter, v)
+		taken = append(taken, v)
 	}
+	groups := value.NewListFrom(c.Meter, taken)
 	if p.named {
 		byName := value.NewMap(c.Meter, 0)
 		for i, name := range groupNames {
@@ -105,16 +107,33 @@ func findAll(c *Call, args []value.Value) (value.Value, error) {
 	if in.err != nil {
 		return value.Null, in.err
 	}
-	l := value.NewList(c.Meter, 0)
+	// The first matches are put into a list when it is known whether they are all.
+	var few [8]value.Value
+	first := few[:0]
+	var l *value.List
 	counted, characters := 0, 0
 	var names []value.Value
 	for at := range c.matches(p, s) {
-		if l.Len() == 0 {
+		if len(first) == 0 {
 			names = c.groupNames(p)
 		}
 		characters += c.characters(s[counted:at[0]])
 		counted = at[0]
-		l.Append(c.Meter, c.match(p, names, args[0], at, characters))
+		match := c.match(p, names, args[0], at, characters)
+		switch {
+		case len(first) < len(few):
+			first = append(first, match)
+			continue
+		case l == nil:
+			l = value.NewList(c.Meter, 2*len(few))
+			for _, m := range first {
+				l.Append(c.Meter, m)
+			}
+		}
+		l.Append(c.Meter, match)
+	}
+	if l == nil {
+		l = value.NewListFrom(c.Meter, first)
 	}
 	return l.Value(), nil
 }

@@ -123,7 +123,11 @@ func SetIndex(m *Meter, v *Value, key, x Value) *Error {
 			return mapKeyError(key)
 		}
 		unshare(m, v)
-		v.Map().Set(m, key, x)
+		t := v.Map()
+		if t.piece && !t.Has(key.Str()) {
+			t = leavePiece(v)
+		}
+		t.Set(m, key, x)
 		return nil
 	}
 	return accessError(*v, key)
@@ -198,6 +202,7 @@ func elementFor(m *Meter, v *Value, keys []Value) (*Value, *Error) {
 			if err := onlyMaps(keys[1:]); err != nil {
 				return nil, err
 			}
+			t = leavePiece(v)
 			t.Set(m, key, Null)
 			i = len(t.entries) - 1
 		}

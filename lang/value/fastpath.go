@@ -275,8 +275,10 @@ func OwnEntry(c, key *Value) (place *Value, hash uint32, ok bool) {
 	return &t.entries[i].val, hash, true
 }
 
-// SetMissing is Set of what is no container for a key for which OwnEntry found no place, and gave the hash.
-func (t *Map) SetMissing(m *Meter, key Value, hash uint32, v Value) { t.add(m, key, hash, v) }
+// SetMissing sets an entry of a map to what is no container, for a key for which OwnEntry found no place, and gave the hash.
+func SetMissing(m *Meter, c *Value, key Value, hash uint32, v Value) {
+	leavePiece(c).add(m, key, hash, v)
+}
 
 // StoreElement puts a value that is no container into place i of an unshared list. It reports false
 // where that is not so, and where the list would have to be made anew.

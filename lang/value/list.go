@@ -25,7 +25,30 @@ func NewList(m *Meter, n int) *List {
 	return l
 }
 
-// NewPacked returns an empty list with room for n scalars of v's form.
+// NewListFrom returns a list of values, charging m what NewList and Append do. A small one is a single piece of memory with
+// its elements, and shared from the beginning: whoever writes to it copies it first, so that elements that have no room
+// are never left behind in a piece that is still held.
+func NewListFrom(m *Meter, vals []Value) *List {
+	n := len(vals)
+	if n == 0 || n > mostInPiece || scalar(vals[0].p) {
+		l := NewList(m, n)
+		for _, v := range vals {
+			l.Append(m, v)
+		}
+		return l
+	}
+	m.CheckElements(n)
+	m.Alloc(int(listWeight(0, n)))
+	l, room := onePiece[List, Value](n)
+	l.header, l.vals = header{kind: KindList, flags: flagShared, height: 1}, room
+	for i, v := range vals {
+		l.vals[i] = v
+		l.raiseHeight(m, v)
+	}
+	return l
+}
+
+// newPacked returns an empty list with room for n scalars of v's form.
 func newPacked(m *Meter, tag unsafe.Pointer, n int) *List {
 	m.CheckElements(n)
 	m.Alloc(int(listWeight(n, 0)))

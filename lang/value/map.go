@@ -11,6 +11,7 @@ import (
 type Map struct {
 	header
 	gaps    int32
+	piece   bool // it is one piece of memory with the room of its entries: see leavePiece
 	entries []entry
 	index   []slot // power of two, nil while small
 }
@@ -52,10 +53,10 @@ func NewMap(m *Meter, n int) *Map {
 }
 
 // NewRecord returns a map with a value for each key, which are texts and none twice, charging m what NewMap
-// and SetNew do.
+// and SetNew do. A small one is a single piece of memory with its entries.
 func NewRecord(m *Meter, keys, vals []Value) *Map {
 	n := len(keys)
-	if n == 0 || n > smallMap {
+	if n == 0 || n > mostInPiece {
 		t := NewMap(m, n)
 		for i, key := range keys {
 			t.SetNew(m, key, vals[i])
@@ -65,7 +66,8 @@ func NewRecord(m *Meter, keys, vals []Value) *Map {
 	m.CheckElements(n)
 	m.Alloc(int(mapWeight(n, 0)))
 	m.Work(4 * n)
-	t := &Map{header: header{kind: KindMap, height: 1}, entries: make([]entry, n)}
+	t, room := onePiece[Map, entry](n)
+	t.header, t.piece, t.entries = header{kind: KindMap, height: 1}, true, room
 	vals = vals[:n]
 	for i := range t.entries {
 		e, v := &t.entries[i], vals[i]
@@ -76,6 +78,18 @@ func NewRecord(m *Meter, keys, vals []Value) *Map {
 	}
 	if t.height > 1 {
 		m.nest(t.height)
+	}
+	return t
+}
+
+// leavePiece returns the map in v, which is not shared, as one to which an entry can be added. One that is a piece of memory
+// with its entries would hold their room for as long as it is there, when they have none left and get another, and that would
+// weigh nothing. So it moves out: what holds the map, v, holds another one from then on.
+func leavePiece(v *Value) *Map {
+	t := v.Map()
+	if t.piece && len(t.entries) == cap(t.entries) {
+		t = &Map{header: t.header, gaps: t.gaps, entries: t.entries} // up to add, which comes next
+		*v = t.Value()
 	}
 	return t
 }

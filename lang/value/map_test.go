@@ -188,14 +188,16 @@ func TestSetNew(t *testing.T) {
 	}
 }
 
+// smallBudget is a meter with limits that small values do not come near.
+func smallBudget() *Meter {
+	m := &Meter{Bounds: Bounds{Text: 1 << 20, Elements: 20, Nesting: 3}, Fuel: 1 << 20, TotalFuel: 1 << 20, BytesLeft: 1 << 20, Memory: 1 << 20}
+	m.End()
+	return m
+}
+
 // TestRecords: NewRecord gives the map that SetNew makes entry by entry, at the same price, and ends at the same
 // limits.
 func TestRecords(t *testing.T) {
-	budget := func() *Meter {
-		m := &Meter{Bounds: Bounds{Text: 1 << 20, Elements: 20, Nesting: 3}, Fuel: 1 << 20, TotalFuel: 1 << 20, BytesLeft: 1 << 20, Memory: 1 << 20}
-		m.End()
-		return m
-	}
 	ended := func(do func()) (name string) {
 		defer func() {
 			if l, ok := recover().(*LimitError); ok {
@@ -217,7 +219,7 @@ func TestRecords(t *testing.T) {
 				vals[n-1] = last
 			}
 			var one, other *Map
-			m, by := budget(), budget()
+			m, by := smallBudget(), smallBudget()
 			got := ended(func() { one = NewRecord(m, keys, vals) })
 			want := ended(func() {
 				other = NewMap(by, n)
@@ -240,11 +242,107 @@ func TestRecords(t *testing.T) {
 			if n == m.Elements {
 				continue
 			}
-			// It grows as any other does.
-			one.Set(m, Text("more"), Int(2))
-			other.Set(by, Text("more"), Int(2))
-			if v, ok := one.Get("more"); !ok || v.Int64() != 2 || m.BytesLeft != by.BytesLeft {
-				t.Errorf("%d keys: it does not grow", n)
+			// What is there is written in place, and what is new has whoever holds it hold another one, where its entries are in
+			// one piece with it; the price is the same.
+			v, w, piece := one.Value(), other.Value(), one.piece
+			if piece != (n > 0 && n <= smallMap) || other.piece {
+				t.Errorf("%d keys: in one piece %v", n, piece)
+			}
+			write := func(key string, x int64) {
+				t.Helper()
+				for _, c := range []struct {
+					m *Meter
+					v *Value
+				}{{m, &v}, {by, &w}} {
+					if err := SetIndex(c.m, c.v, Text(key), Int(x)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				a, b := string(AppendJSON(nil, v)), string(AppendJSON(nil, w))
+				if a != b || SizeOf(v) != SizeOf(w) || m.Used() != by.Used() || m.BytesLeft != by.BytesLeft {
+					t.Errorf("%d keys: %s of %d bytes, %d left, not %s of %d, %d left", n, a, SizeOf(v), m.BytesLeft, b, SizeOf(w), by.BytesLeft)
+				}
+			}
+			if n > 0 {
+				write("key 0", 7)
+				if v.Map() != one {
+					t.Errorf("%d keys: not written in place", n)
+				}
+			}
+			write("more", 2)
+			if (v.Map() != one) != piece || v.Map().piece {
+				t.Errorf("%d keys: with one more it is the same piece", n)
+			}
+			write("key 0", 8)
+			one, other = v.Map(), w.Map()
+			one.Remove(m, "more")
+			other.Remove(by, "more")
+			write("again", 3)
+		}
+	}
+}
+
+// TestPiecesAreLeft: each way to add an entry to a map that is one piece with its entries has another one made.
+func TestPiecesAreLeft(t *testing.T) {
+	for name, add := range map[string]func(m *Meter, v *Value) *Error{
+		"SetIndex": func(m *Meter, v *Value) *Error { return SetIndex(m, v, Text("new"), Int(1)) },
+		"SetPath":  func(m *Meter, v *Value) *Error { return SetPath(m, v, []Value{Text("new"), Text("inner")}, Int(1)) },
+		"AppendAt": func(m *Meter, v *Value) *Error { return AppendAt(m, v, []Value{Text("new")}, Int(1)) },
+		"SetMissing": func(m *Meter, v *Value) *Error {
+			key := Text("new")
+			if place, hash, ok := OwnEntry(v, &key); ok && place == nil {
+				SetMissing(m, v, key, hash, Int(1))
+			}
+			return nil
+		},
+	} {
+		keys, vals := []Value{Text("old"), Text("other")}, []Value{Text("a text"), Int(2)}
+		m, by := smallBudget(), smallBudget()
+		one, other := NewRecord(m, keys, vals), NewMap(by, 2)
+		for i := range keys {
+			other.SetNew(by, keys[i], vals[i])
+		}
+		v, w := one.Value(), other.Value()
+		if err, other := add(m, &v), add(by, &w); err != nil || other != nil {
+			t.Errorf("%s: %v, %v", name, err, other)
+			continue
+		}
+		if made, ok := v.Map().Get("new"); v.Map() == one || v.Map().piece || !ok || made.IsNull() || v.Map().Len() != 3 || one.Len() != 2 {
+			t.Errorf("%s: %s, and before %s", name, AppendJSON(nil, v), AppendJSON(nil, one.Value()))
+		}
+		if SizeOf(v) != SizeOf(w) || m.BytesLeft != by.BytesLeft || m.Used() != by.Used() {
+			t.Errorf("%s: %d bytes, %d left and %d units, where it is no piece %d, %d and %d", name, SizeOf(v), m.BytesLeft, m.Used(), SizeOf(w), by.BytesLeft, by.Used())
+		}
+	}
+}
+
+// TestListsOfValues: NewListFrom gives the list that Append makes, at the same price, and is copied by who writes to it where
+// it is one piece.
+func TestListsOfValues(t *testing.T) {
+	for n := range 12 {
+		for _, first := range []Value{Int(1), Text("a text"), Null, ListOf(Int(1))} {
+			vals := make([]Value, n)
+			for i := range vals {
+				vals[i] = []Value{first, Text("another"), ListOf()}[i%3]
+			}
+			m, by := smallBudget(), smallBudget()
+			one, other := NewListFrom(m, vals), NewList(by, n)
+			for _, v := range vals {
+				other.Append(by, v)
+			}
+			if a, b := string(AppendJSON(nil, one.Value())), string(AppendJSON(nil, other.Value())); a != b || m.BytesLeft != by.BytesLeft ||
+				SizeOf(one.Value()) != SizeOf(other.Value()) || one.height != other.height || one.tag != other.tag {
+				t.Errorf("%s of %d bytes, %d charged, not %s of %d, %d charged", a, SizeOf(one.Value()), 1<<20-m.BytesLeft, b, SizeOf(other.Value()), 1<<20-by.BytesLeft)
+			}
+			if n == 0 {
+				continue
+			}
+			v, before := one.Value(), string(AppendJSON(nil, one.Value()))
+			if err := SetIndex(m, &v, Int(0), Text("new")); err != nil {
+				t.Fatal(err)
+			}
+			if small := n <= mostInPiece && !scalar(first.p); (v.List() != one) != small || small && string(AppendJSON(nil, one.Value())) != before {
+				t.Errorf("%d elements: written in place, or not: %s, before %s", n, AppendJSON(nil, one.Value()), before)
 			}
 		}
 	}

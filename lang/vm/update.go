@@ -120,7 +120,7 @@ func (m *Machine) updateOrAdd(at *place) *value.Error {
 	if v != nil {
 		t.CopyTo(v)
 	} else {
-		c.Map().SetMissing(&m.meter, *k, hash, *t)
+		value.SetMissing(&m.meter, c, *k, hash, *t)
 	}
 	return nil
 }
