@@ -136,9 +136,15 @@ func (s *server) mustAwait(id string, states ...string) shown {
 	return j
 }
 
-// confirm answers a job's question.
+// confirm answers a job's question, again where too many answers came from here. Those of a node that is back from a fault
+// come at once, refused ones too.
 func (s *server) confirm(id, reply, parameters string) (answer, error) {
-	return s.call(request{method: http.MethodPost, path: "/v1/confirm/" + id + parameters, body: []byte(reply)})
+	for deadline := time.Now().Add(patience); ; <-time.After(100 * time.Millisecond) {
+		a, err := s.call(request{method: http.MethodPost, path: "/v1/confirm/" + id + parameters, body: []byte(reply)})
+		if err != nil || a.status != http.StatusTooManyRequests || time.Now().After(deadline) {
+			return a, err
+		}
+	}
 }
 
 // listed returns how many jobs in a state a page of the account's list has.
