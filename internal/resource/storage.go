@@ -3,6 +3,7 @@ package resource
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"ql/internal/resource/databases"
 	"ql/internal/resource/files"
@@ -24,14 +25,16 @@ type storage struct {
 	// to another process, and not counted.
 	reclaim func(ctx context.Context, bytes int64) error
 
-	mu           sync.Mutex
-	bytes        int64 // that may be stored; 0 for no bound
-	maxDatabases int   // likewise
-	databases    int64 // what they hold, or are about to
-	reserved     int64 // what the files are about to grow by
-	writing      int64 // bytes that are being written to the disk
-	logs         int64 // bytes of the databases' logs
-	lastUsage    files.Usage
+	// Each call sets them: it waits for nobody who asks the store under mu.
+	bytes        atomic.Int64 // that may be stored; 0 for no bound
+	maxDatabases atomic.Int64 // likewise
+
+	mu        sync.Mutex
+	databases int64 // what they hold, or are about to
+	reserved  int64 // what the files are about to grow by
+	writing   int64 // bytes that are being written to the disk
+	logs      int64 // bytes of the databases' logs
+	lastUsage files.Usage
 }
 
 const (
@@ -52,9 +55,8 @@ var (
 
 // setLimits sets the bounds, which change with the account's plan.
 func (s *storage) setLimits(bytes int64, databases int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bytes, s.maxDatabases = bytes, databases
+	s.bytes.Store(bytes)
+	s.maxDatabases.Store(int64(databases))
 }
 
 // garbage returns what is on the disk, or about to be, beside what is stored. s.mu
@@ -69,10 +71,11 @@ func (s *storage) garbage(u files.Usage) int64 {
 // excess returns by how much garbage, with so many bytes more of it, is too much
 // beside stored bytes: what should be reclaimed, and what must be. s.mu is held.
 func (s *storage) excess(u files.Usage, stored, more int64) (should, must int64) {
-	if s.bytes == 0 {
+	bytes := s.bytes.Load()
+	if bytes == 0 {
 		return u.Dead - mostDead, 0
 	}
-	should = s.garbage(u) + more - max(s.bytes-stored, 0)
+	should = s.garbage(u) + more - max(bytes-stored, 0)
 	return should, should - overlap
 }
 
@@ -81,10 +84,10 @@ func (s *storage) excess(u files.Usage, stored, more int64) (should, must int64)
 func (s *storage) unlimited(bytes int64) (maxDatabases int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.bytes == 0 {
+	if ok = s.bytes.Load() == 0; ok {
 		s.databases += bytes
 	}
-	return s.maxDatabases, s.bytes == 0
+	return int(s.maxDatabases.Load()), ok
 }
 
 // tryReserve calls try, under s.mu, with what the files hold: once, and where it says
@@ -126,10 +129,10 @@ func (s *storage) Bounds(ctx context.Context) (b databases.Bounds, err error) {
 		return databases.Bounds{Databases: maxDatabases, WAL: mostLog}, nil
 	}
 	err = s.tryReserve(ctx, func(u files.Usage, last bool) int64 {
-		b = databases.Bounds{Bytes: s.bytes, Databases: s.maxDatabases, WAL: mostLog}
-		if s.bytes > 0 {
-			b.Left = s.bytes - u.Stored() - s.reserved - s.databases
-			b.WAL = min(max(s.bytes/8, leastLog), mostLog)
+		b = databases.Bounds{Bytes: s.bytes.Load(), Databases: int(s.maxDatabases.Load()), WAL: mostLog}
+		if b.Bytes > 0 {
+			b.Left = b.Bytes - u.Stored() - s.reserved - s.databases
+			b.WAL = min(max(b.Bytes/8, leastLog), mostLog)
 		}
 		garbage, _ := s.excess(u, u.Stored()+s.databases, 0)
 		return garbage
@@ -166,7 +169,7 @@ func (s *storage) Reserve(ctx context.Context, bytes, reserve int64) (taken bool
 	err = s.tryReserve(ctx, func(u files.Usage, last bool) int64 {
 		// Who has stored a file and says so meanwhile is counted twice rather than
 		// not at all.
-		if s.bytes > 0 && u.Stored()+s.reserved+s.databases+bytes > s.bytes+reserve {
+		if most := s.bytes.Load(); most > 0 && u.Stored()+s.reserved+s.databases+bytes > most+reserve {
 			return 0
 		}
 		should, must := s.excess(u, u.Stored()+s.databases+bytes, 0)
@@ -194,7 +197,7 @@ func (s *storage) ReserveFiles(ctx context.Context, c, held files.Reservation) (
 	}
 	growth := max(c.After-c.Before, 0)
 	err = s.tryReserve(ctx, func(u files.Usage, last bool) int64 {
-		if s.bytes > 0 && growth > 0 && c.After+u.Releases+s.reserved-(held.After-held.Before)+s.databases > s.bytes {
+		if most := s.bytes.Load(); most > 0 && growth > 0 && c.After+u.Releases+s.reserved-(held.After-held.Before)+s.databases > most {
 			return 0
 		}
 		should, must := s.excess(u, u.Stored()+s.databases, c.Writes-held.Writes)

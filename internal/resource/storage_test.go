@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"ql/internal/account"
 	"ql/internal/config"
 	"ql/internal/engine"
+	"ql/internal/resource/files"
 	"ql/lang/value"
 )
 
@@ -81,4 +83,29 @@ func TestPlansChangeTheStorage(t *testing.T) {
 		t.Errorf("without a bound: %v", err)
 	}
 	wantCode(t, "without room again", sql(t, open(1), "", "INSERT INTO t SELECT zeroblob(200000)"), "quota_exceeded")
+}
+
+// TestLimitsWaitForNobody: whoever opens what an account has does not wait for a store that says nothing to another one.
+func TestLimitsWaitForNobody(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	s := &storage{
+		usage: func(context.Context) (files.Usage, error) {
+			close(asked)
+			<-answer
+			return files.Usage{}, nil
+		},
+		measure: func(context.Context) error { return nil },
+	}
+	s.setLimits(1000, 1)
+	taken := make(chan bool)
+	go func() {
+		_, ok, err := s.ReserveFiles(t.Context(), files.Reservation{After: 500}, files.Reservation{})
+		taken <- ok && err == nil
+	}()
+	<-asked
+	s.setLimits(400, 1)
+	close(answer)
+	if <-taken {
+		t.Error("a file of 500 bytes fits into 400")
+	}
 }
