@@ -18,6 +18,7 @@ var migrations embed.FS
 
 // The table that says how far a schema has come: all of a version, and so many statements of the next.
 const (
+	takeTurns    = "SELECT pg_advisory_xact_lock(29036)" // IF NOT EXISTS fails beside a transaction that makes the same table
 	makeProgress = "CREATE TABLE IF NOT EXISTS ql_schema (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL, statement BIGINT NOT NULL, min_reader BIGINT NOT NULL)"
 	startAt      = "INSERT INTO ql_schema (one, version, statement, min_reader) VALUES (1, 0, 0, 0) ON CONFLICT DO NOTHING"
 )
@@ -224,7 +225,7 @@ func (c *conn) startProgress(ctx context.Context) error {
 		return err
 	}
 	if !found {
-		if err := c.run(ctx, makeProgress+"; "+startAt); err != nil && codeOf(err) != "23505" { // another process makes it at the same time
+		if err := c.run(ctx, takeTurns+"; "+makeProgress+"; "+startAt); err != nil {
 			return err
 		}
 	}

@@ -131,6 +131,42 @@ func TestMakingIsCutOff(t *testing.T) {
 	}
 }
 
+// TestMakingBeginsAtOnce: those who find an empty database at the same time all go on.
+func TestMakingBeginsAtOnce(t *testing.T) {
+	url, ctx := pgtest.Start(t).Empty(t), t.Context()
+	config, err := parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := make([]*conn, 8)
+	for i := range list {
+		if list[i], err = connect(ctx, config); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := list[i].close(); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	for range 50 {
+		begin, ends := make(chan struct{}), make(chan error)
+		for _, c := range list {
+			go func() {
+				<-begin
+				ends <- c.startProgress(ctx)
+			}()
+		}
+		close(begin)
+		for range list {
+			err = errors.Join(err, <-ends)
+		}
+		if err = errors.Join(err, list[0].run(ctx, "DROP TABLE ql_schema")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestChangeOfSchemaWaits: who holds a table for long holds up the change of the schema, and nobody else behind it.
 func TestChangeOfSchemaWaits(t *testing.T) {
 	url, ctx := pgtest.Start(t).Empty(t), t.Context()
