@@ -214,7 +214,7 @@ func (a *attempt) drive(ctx context.Context) error {
 			return err
 		}
 	}
-	if a.w.runsElsewhere(ctx, a.lease.Account, a.program) { // it was answered here
+	if a.w.runsElsewhere(ctx, a.lease.Account, a.program).is { // it was answered here
 		return errElsewhere
 	}
 	return a.start(ctx)

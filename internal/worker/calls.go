@@ -6,7 +6,6 @@ import (
 	"ql/internal/account"
 	"ql/internal/execution"
 	"ql/internal/job"
-	"ql/internal/member"
 )
 
 // Called is a job that a script starts.
@@ -37,7 +36,7 @@ func (w *Worker) SubmitCalled(s Called) (ended *job.End, err error) {
 		return nil, ErrStopping
 	}
 	s.elsewhere = w.runsElsewhere(w.ctx, s.Account.ID, s.Program)
-	if s.Awaited && s.Concurrency.Key == "" && !s.elsewhere { // else whether it may run now, and here, is known once it is stored
+	if s.Awaited && s.Concurrency.Key == "" && !s.elsewhere.is { // else whether it may run now, and here, is known once it is stored
 		if ended, err = w.runCalled(&s); ended != nil || err != nil {
 			return ended, err
 		}
@@ -46,8 +45,8 @@ func (w *Worker) SubmitCalled(s Called) (ended *job.End, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.elsewhere {
-		w.hint(member.HintDue)
+	if s.elsewhere.is {
+		w.hint(s.elsewhere.hint)
 		return nil, nil
 	}
 	w.mu.Lock()

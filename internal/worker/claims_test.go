@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"ql/internal/account"
 	"ql/internal/job"
 	"ql/internal/member"
 )
@@ -63,5 +64,41 @@ func TestClaimsTogether(t *testing.T) {
 	}
 	if n := q.loads.Load(); n > 0 {
 		t.Errorf("%d jobs were loaded that claims had brought", n)
+	}
+}
+
+// away is the error of who reaches for what one incarnation has.
+type away int64
+
+func (away) Error() string        { return "it is elsewhere" }
+func (a away) Incarnation() int64 { return int64(a) }
+
+// TestHintsForOne: a job that only one incarnation can run is told of to that one, and no other looks for it.
+func TestHintsForOne(t *testing.T) {
+	const home = 77
+	hints := &hintsOfTwo{[2]chan member.Hint{make(chan member.Hint, 100), make(chan member.Hint, 100)}}
+	e := newWorld(t, faults{}, func(o *Options) {
+		o.Hints = hintsOfNode{hints, 1}
+		o.Host.DatabasesElsewhere = func(context.Context, account.ID) error { return fmt.Errorf("not here: %w", away(home)) }
+	})
+	s := e.submission(slowScript)
+	if _, err := e.w.Submit(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-hints.to[1]; got != member.HintDueFor(home) {
+		t.Errorf("the hint is %q", got)
+	}
+	own := e.w.session.Member().Incarnation
+	check(t, e.w.Stop(t.Context())) // from now on nobody takes what wakes it
+	forget(e.w.wake)
+	for _, c := range []struct {
+		hint  member.Hint
+		wakes bool
+	}{{member.HintDueFor(home), false}, {member.HintDueFor(own), true}, {member.HintDue, true}} {
+		e.w.onHint(c.hint)
+		if woken := len(e.w.wake) > 0; woken != c.wakes {
+			t.Errorf("%q wakes %d: %v", c.hint, own, woken)
+		}
+		forget(e.w.wake)
 	}
 }

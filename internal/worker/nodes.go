@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"ql/internal/account"
@@ -18,13 +19,13 @@ const lookElsewhere = time.Second
 
 // onHint is called with what other processes, and this one, tell.
 func (w *Worker) onHint(h member.Hint) {
-	switch h {
-	case member.HintChange:
+	switch {
+	case h == member.HintChange:
 		select {
 		case w.renewSoon <- struct{}{}:
 		default:
 		}
-	case member.HintDue:
+	case h.IsDue(w.session.Member().Incarnation):
 		w.nudge()
 		w.onShareHint()
 	}
@@ -37,9 +38,24 @@ func (w *Worker) hint(h member.Hint) {
 	}
 }
 
+// elsewhere is whether another process is to run a job, and what tells it so: only one has what the job needs, and every look
+// of another at what is due is in vain.
+type elsewhere struct {
+	is   bool
+	hint member.Hint
+}
+
 // runsElsewhere tells whether a program of an account needs what only another process has.
-func (w *Worker) runsElsewhere(ctx context.Context, a account.ID, p *bytecode.Program) bool {
-	return w.o.Host.CheckDatabases(ctx, a, p) != nil
+func (w *Worker) runsElsewhere(ctx context.Context, a account.ID, p *bytecode.Program) elsewhere {
+	err := w.o.Host.CheckDatabases(ctx, a, p)
+	if err == nil {
+		return elsewhere{}
+	}
+	var at interface{ Incarnation() int64 }
+	if errors.As(err, &at) {
+		return elsewhere{true, member.HintDueFor(at.Incarnation())}
+	}
+	return elsewhere{true, member.HintDue}
 }
 
 // watchElsewhere tells those who watch jobs that do not run here to look at them again.

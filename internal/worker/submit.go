@@ -43,7 +43,7 @@ type Submission struct {
 	// Collected is what Adopt stores of the results that the script got; nil for none.
 	Collected *journal.Collector
 
-	elsewhere bool // another process is to run it
+	elsewhere elsewhere
 }
 
 // SealRequest seals what a job was called with.
@@ -88,7 +88,7 @@ func (w *Worker) store(ctx context.Context, s *Submission, state job.State) (job
 	if err != nil {
 		return job.Lease{}, job.ID{}, err
 	}
-	task.State, task.Elsewhere = state, state == job.Accepted && s.elsewhere
+	task.State, task.Elsewhere = state, state == job.Accepted && s.elsewhere.is
 	ctx, cancel := detached(ctx)
 	defer cancel()
 	lease, earlier, err := w.o.Queue.Accept(ctx, task, w.session.Member(), now)
@@ -128,7 +128,7 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 			s.Opened.Close()
 		}
 	}()
-	if s.Concurrency.Key != "" || w.runsElsewhere(ctx, s.Account.ID, s.Program) { // whether it may run now, and here, is known once it is stored
+	if s.Concurrency.Key != "" || w.runsElsewhere(ctx, s.Account.ID, s.Program).is { // whether it may run now, and here, is known once it is stored
 		err = w.SubmitStored(ctx, s, func(ctx context.Context, t *job.Task, m member.Member) (l job.Lease, stored bool, err error) {
 			l, earlier, err = w.o.Queue.Accept(ctx, t, m, w.o.Clock())
 			return l, err == nil && earlier == (job.ID{}), err
@@ -365,8 +365,8 @@ func (w *Worker) SubmitStored(ctx context.Context, s Submission, store StoreTask
 	queue.incoming--
 	switch {
 	case err != nil || !stored:
-	case s.elsewhere:
-		w.hint(member.HintDue)
+	case s.elsewhere.is:
+		w.hint(s.elsewhere.hint)
 	default:
 		w.scheduler.enqueue(queue, lease.ID, &entry{})
 	}
@@ -382,7 +382,7 @@ func (w *Worker) storeBy(ctx context.Context, s *Submission, store StoreTask) (j
 	if err != nil {
 		return job.Lease{}, false, err
 	}
-	task.State, task.Elsewhere = job.Accepted, s.elsewhere
+	task.State, task.Elsewhere = job.Accepted, s.elsewhere.is
 	ctx, cancel := detached(ctx)
 	defer cancel()
 	lease, stored, err := store(ctx, task, w.session.Member())

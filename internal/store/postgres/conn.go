@@ -61,27 +61,27 @@ func connect(ctx context.Context, config *pgconn.Config) (*conn, error) {
 	c.session.Conn = c
 	config = config.Copy()
 	dial := config.DialFunc
-	var connected, pooler atomic.Bool // what is dialled later is to cancel a statement
+	var cancels atomic.Bool
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if pooler.Load() {
+		isFirst := ctx.Value(connecting{}) != nil // what is dialled later is to cancel a statement
+		if !isFirst && !cancels.Load() {
 			return nil, errNoCancel
 		}
 		raw, err := dial(ctx, network, address)
-		if err != nil || connected.Load() {
+		if err != nil || !isFirst {
 			return raw, err
 		}
 		c.line = &line{Conn: raw, patience: statementPatience}
 		return c.line, nil
 	}
-	pg, err := pgconn.ConnectConfig(ctx, config)
+	pg, err := pgconn.ConnectConfig(context.WithValue(ctx, connecting{}, true), config)
 	switch {
 	case err != nil && codeOf(err) == "" && ctx.Err() == nil: // the time was over that there is to connect
 		return nil, unavailable.WithCause(err)
 	case err != nil:
 		return nil, explain(err)
 	}
-	connected.Store(true)
-	pooler.Store(c.pooled || pg.CustomData()[byPooler] != nil)
+	cancels.Store(!c.pooled && pg.CustomData()[byPooler] == nil)
 	c.pg = pg
 	return c, nil
 }
@@ -89,8 +89,11 @@ func connect(ctx context.Context, config *pgconn.Config) (*conn, error) {
 // byPooler is set of a connection that leads to a pooler.
 const byPooler = "pooler"
 
-// errNoCancel is why a statement is not cancelled: its connection is closed instead. PgBouncer before 1.19 ends itself at some
-// requests to cancel, and with it everybody's connections.
+// connecting is the key of what the context of a connection that is being made has.
+type connecting struct{}
+
+// errNoCancel is why a statement is not cancelled, at a pooler and while it is not known yet who answers: its connection is
+// closed instead. PgBouncer before 1.19 ends itself at some requests to cancel, and with it everybody's connections.
 var errNoCancel = errors.New("a pooler is not asked to cancel")
 
 // isByPooler tells of a new connection whether a pooler answers, which numbers its connections itself.

@@ -54,7 +54,7 @@ func (h *hints) notifications() (list []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for what := range h.pending {
-		list = append(list, fmt.Sprintf("NOTIFY %s, '%c'", hintChannel, what))
+		list = append(list, fmt.Sprintf("NOTIFY %s, '%s'", hintChannel, what))
 	}
 	clear(h.pending)
 	return list
@@ -123,8 +123,8 @@ func (h *hints) Listen(ctx context.Context, f func(member.Hint)) {
 func (h *hints) listen(ctx context.Context, f func(member.Hint)) (worked bool) {
 	config := h.store.direct.Copy()
 	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
-		if n.Channel == hintChannel && len(n.Payload) == 1 {
-			f(member.Hint(n.Payload[0]))
+		if what := member.Hint(n.Payload); n.Channel == hintChannel && what.IsKnown() {
+			f(what)
 		}
 	}
 	config.BuildContextWatcherHandler = func(c *pgconn.PgConn) ctxwatch.Handler {

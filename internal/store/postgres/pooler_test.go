@@ -1,10 +1,12 @@
 package postgres
 
 import (
-	"errors"
+	"context"
 	"math"
+	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +14,8 @@ import (
 	"ql/internal/store/postgres/pgtest"
 	"ql/internal/store/relational"
 	"ql/internal/store/storetest"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // poolers are the ways to the database by PgBouncer.
@@ -53,9 +57,6 @@ func TestPoolers(t *testing.T) {
 			c, err := connect(t.Context(), s.config)
 			if err != nil {
 				t.Fatal(err)
-			}
-			if err := c.pg.CancelRequest(t.Context()); !errors.Is(err, errNoCancel) {
-				t.Errorf("a pooler is asked to cancel: %v", err)
 			}
 			setting := func(name string) (value string) {
 				t.Helper()
@@ -112,28 +113,62 @@ func TestPoolers(t *testing.T) {
 			for <-heard != member.HintDue { // it listens, and tells of what came before
 			}
 			go all.Hints.Deliver(ctx)
-			all.Hints.Send(member.HintDue)
-			for h := range heard {
-				if h == member.HintDue {
-					break
+			for _, what := range []member.Hint{member.HintDue, member.HintDueFor(42)} {
+				all.Hints.Send(what)
+				for h := range heard {
+					if h == what {
+						break
+					}
 				}
 			}
 		})
 	}
 }
 
-// TestCancels: the server itself is asked to cancel what nobody waits for any more.
+// askInVain asks for what takes longer than anybody waits.
+func askInVain(ctx context.Context, c *pgconn.PgConn) error {
+	ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	_, err := c.Exec(ctx, "SELECT pg_sleep(60)").ReadAll()
+	return err
+}
+
+// TestCancels: the server itself is asked to cancel what nobody waits for any more, and a pooler never is: neither when it is
+// known to be one, nor before.
 func TestCancels(t *testing.T) {
-	s := openTest(t, Options{Readers: 1})
-	c, err := connect(t.Context(), s.config)
-	if err != nil {
-		t.Fatal(err)
+	direct := database(t)
+	urls := map[string]string{"": direct}
+	for mode := range poolers {
+		urls[mode] = pgtest.Start(t).Pooler(t, mode).URL(direct)
 	}
-	if err := c.pg.CancelRequest(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := c.close(); err != nil {
-		t.Error(err)
+	for mode, url := range urls {
+		t.Run(mode, func(t *testing.T) {
+			config, err := parse(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dial, dialled, atStart := config.DialFunc, atomic.Int64{}, config.AfterConnect
+			config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+				dialled.Add(1)
+				return dial(ctx, network, address)
+			}
+			config.AfterConnect = func(_ context.Context, c *pgconn.PgConn) error { return askInVain(t.Context(), c) }
+			if _, err := connect(t.Context(), config); err == nil || dialled.Load() != 1 {
+				t.Errorf("before it is known who answers %d connections were made: %v", dialled.Load(), err)
+			}
+			config.AfterConnect = atStart
+			c, err := connect(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = askInVain(t.Context(), c.pg)
+			if asked := dialled.Load() == 3; asked != (mode == "") || c.pg.IsClosed() == asked || err == nil {
+				t.Errorf("the server was asked to cancel: %t, and the connection was closed: %t: %v", asked, c.pg.IsClosed(), err)
+			}
+			if err := c.close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -325,7 +325,7 @@ func (s *Store) settle(change int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.validFor+s.validFor*3/100)
 	defer cancel()
 	if s.versions.outside() {
-		_ = s.membership.run(ctx, fmt.Sprintf("NOTIFY %s, '%c'", hintChannel, member.HintChange)) // else they see it a little later
+		_ = s.membership.run(ctx, fmt.Sprintf("NOTIFY %s, '%s'", hintChannel, member.HintChange)) // else they see it a little later
 	} else {
 		s.hints.Send(member.HintChange)
 	}

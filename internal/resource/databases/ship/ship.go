@@ -67,6 +67,9 @@ func (e *ElsewhereError) Owner() int64 { return int64(e.Account) }
 // NodeAddress is where that node takes the calls of others, "" for nowhere.
 func (e *ElsewhereError) NodeAddress() string { return e.Member.Address }
 
+// Incarnation is that node's.
+func (e *ElsewhereError) Incarnation() int64 { return e.Member.Incarnation }
+
 // Held is what a member has as a home.
 type Held struct {
 	Accounts int   // whose databases are there
