@@ -74,6 +74,34 @@ func TestShares(t *testing.T) {
 	})
 }
 
+// TestTurnAway checks that those who are turned away, whether they would have led or shared a run, wait for none, and that the
+// others are run.
+func TestTurnAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHeld(9)
+		h.TurnAway(func(item int) bool { return item%2 == 0 })
+		outcomes := h.submit(t.Context(), 1, 2, 4, 3, 6, 5) // the first finds the group free
+		h.let <- struct{}{}
+		synctest.Wait()
+		for i, o := range outcomes[:5] {
+			if i != 3 {
+				if err := <-o; err != nil {
+					t.Errorf("outcome %d: %v", i, err)
+				}
+			}
+		}
+		wantRuns(t, h, []int{1}, []int{3, 5})
+		outcomes = append(outcomes, h.submit(t.Context(), 8)...)
+		h.let <- struct{}{} // after which only such are left
+		for _, o := range outcomes[5:] {
+			if err := <-o; err != nil {
+				t.Error(err)
+			}
+		}
+		wantRuns(t, h, []int{1}, []int{3, 5})
+	})
+}
+
 // TestWithin checks that an item is not run whose caller has waited long enough before
 // its run begins, and that who leads waits for its own run.
 func TestWithin(t *testing.T) {
@@ -207,5 +235,83 @@ func TestMany(t *testing.T) {
 		if n != 1 {
 			t.Fatalf("item %d was run %d times", item, n)
 		}
+	}
+}
+
+// newTimed returns a gathering group whose runs take a while, and the sizes of its runs.
+func newTimed(most int, takes time.Duration) (g *Group[int], sizes *[]int) {
+	sizes = new([]int)
+	g = NewGathering(most, func(items []int) {
+		*sizes = append(*sizes, len(items))
+		time.Sleep(takes)
+	})
+	return g, sizes
+}
+
+// comeAgain has callers do items, each rounds times, with a pause between.
+func comeAgain(g *Group[int], callers, rounds int, pause time.Duration) {
+	var all sync.WaitGroup
+	for i := range callers {
+		all.Go(func() {
+			for range rounds {
+				if err := g.Do(context.Background(), i); err != nil {
+					panic(err)
+				}
+				time.Sleep(pause)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestGathers: callers who come again and again soon share each run, all of them, and few of them do not wait for each other.
+func TestGathers(t *testing.T) {
+	for _, c := range []struct {
+		callers, most int
+		pause         time.Duration
+		want          bool
+	}{
+		{callers: 20, most: 100, pause: 100 * time.Microsecond, want: true},
+		{callers: 20, most: 12, pause: 100 * time.Microsecond, want: true},
+		{callers: crowd - 1, most: 100, pause: 100 * time.Microsecond},
+		{callers: 20, most: 100, pause: 0, want: true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g, sizes := newTimed(c.most, time.Millisecond)
+			comeAgain(g, c.callers, 50, c.pause)
+			if all := *sizes; (slices.Max(all[len(all)/2:]) == min(c.callers, c.most)) != c.want {
+				t.Errorf("%d callers, at most %d, a pause of %v: runs of %v", c.callers, c.most, c.pause, all)
+			}
+			if g.gather.until != 0 || len(g.gather.full) != 0 {
+				t.Error("somebody is still waited for")
+			}
+		})
+	}
+}
+
+// TestGathersForAMoment: where those who came do not come again, a run waits for half as long as the last one took and two
+// milliseconds at most, and not at all when that has been over for a while.
+func TestGathersForAMoment(t *testing.T) {
+	for _, c := range []struct{ takes, idle, want time.Duration }{
+		{time.Millisecond, 0, 500 * time.Microsecond},
+		{time.Second, 0, mostGathered},
+		{time.Millisecond, 2 * time.Millisecond, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g, sizes := newTimed(100, c.takes)
+			comeAgain(g, 20, 1, 0) // one alone, and the others together
+			time.Sleep(c.idle)
+			*sizes = nil
+			began := time.Now()
+			comeAgain(g, 1, 1, 0)
+			if took := time.Since(began) - c.takes; took != c.want || len(*sizes) != 1 {
+				t.Errorf("runs of %v, %v later: it waits for %v, want %v", c.takes, c.idle, took, c.want)
+			}
+			began = time.Now()
+			comeAgain(g, 1, 1, 0)
+			if took := time.Since(began) - c.takes; took != 0 {
+				t.Errorf("the one behind it waits for %v", took)
+			}
+		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -420,5 +421,90 @@ func TestPromiseServerStandsStill(t *testing.T) {
 		if n%10 != 0 || times != 1 {
 			t.Errorf("change %d is there %d times", n, times)
 		}
+	}
+}
+
+// watchedContext tells when somebody begins to wait for its end.
+type watchedContext struct {
+	context.Context
+	waits func()
+}
+
+func (c watchedContext) Done() <-chan struct{} {
+	c.waits()
+	return c.Context.Done()
+}
+
+// TestReaderThatWaited: who waited for a connection on which the server says nothing asks nothing of its own then: the two
+// would add up.
+func TestReaderThatWaited(t *testing.T) {
+	s := openTest(t, Options{Readers: 1})
+	waits := make(chan struct{})
+	// Nobody in this test is as patient: it only says that somebody waits.
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	used := <-s.readers.idle
+	asked := make(chan error, 1)
+	go func() {
+		asked <- s.readers.read(watchedContext{ctx, sync.OnceFunc(func() { close(waits) })}, func(t relational.Tx) error {
+			_, err := t.Members()
+			return err
+		})
+	}()
+	<-waits
+	s.readers.breaker.note(os.ErrDeadlineExceeded) // as the one does that has the connection
+	s.readers.idle <- used
+	if err := <-asked; !fault.Is(err, fault.StorageUnavailable) {
+		t.Errorf("while the server says nothing: %v", err)
+	}
+	s.readers.breaker.note(nil)
+	if err := s.readers.read(ctx, func(t relational.Tx) error { _, err := t.Members(); return err }); err != nil {
+		t.Errorf("when it answers again: %v", err)
+	}
+}
+
+// TestWriterThatWaited: whoever waits for an answer, behind a write to which the server said nothing, is told so before what
+// the service writes for itself is tried, which may take longer.
+func TestWriterThatWaited(t *testing.T) {
+	for name, leads := range map[string]bool{"leads": true, "shares": false} {
+		t.Run(name, func(t *testing.T) {
+			w := openTest(t, Options{Readers: 1}).writer
+			// Nobody in this test is as patient: it only says that somebody waits.
+			caller, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			answered, tried, first := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+			told := make(chan struct{})
+			go func() {
+				first <- w.write(caller, func(relational.Tx) error {
+					wait := func(n int, do func()) {
+						go do()
+						for w.group.Waiting() < n {
+							runtime.Gosched()
+						}
+					}
+					ask := func() { answered <- w.write(caller, func(relational.Tx) error { return nil }) }
+					try := func() {
+						tried <- w.write(context.Background(), func(relational.Tx) error { <-told; return nil })
+					}
+					if leads {
+						wait(1, ask)
+						wait(2, try)
+					} else {
+						wait(1, try)
+						wait(2, ask)
+					}
+					return errors.Join(w.conn.close(), os.ErrDeadlineExceeded) // as where the server says nothing
+				})
+			}()
+			for what, outcome := range map[string]chan error{"the first": first, "who waited": answered} {
+				if err := <-outcome; !fault.Is(err, fault.StorageUnavailable) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			close(told)
+			if err := <-tried; err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

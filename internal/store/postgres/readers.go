@@ -47,6 +47,9 @@ func (r *readers) read(ctx context.Context, f func(relational.Tx) error) error {
 		}
 		r.idle <- c
 	}()
+	if r.breaker.refuses(ctx) { // since it waited for the connection
+		return unavailable
+	}
 	for again := c != nil; ; again = false {
 		if c == nil {
 			if c, err = r.open(ctx); err != nil {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"ql/internal/batch"
 	"ql/internal/member"
 	"ql/internal/resource/databases/ship"
 	"ql/internal/store/relational"
@@ -78,7 +77,7 @@ func (a *appender) open(ctx context.Context) (*writer, error) {
 	if err != nil {
 		return nil, errors.Join(explain(err), c.close())
 	}
-	w.group, w.attempt = batch.New(maxParts, w.performRecovering), w.appendParts
+	w.startGroup(maxParts, w.appendParts)
 	a.opened.Store(w)
 	return w, nil
 }

@@ -71,11 +71,18 @@ func newWriter(ctx context.Context, c *conn, s *Store, isolation string) (*write
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	w.id = int64(binary.BigEndian.Uint64(b[:]) >> 1)
-	w.group, w.attempt = batch.New(maxBatch, w.performRecovering), w.transact
+	w.startGroup(maxBatch, w.transact)
 	if err := c.willWrite(ctx); err != nil {
 		return w, err
 	}
 	return w, w.register(ctx)
+}
+
+// startGroup has up to so many writes share an attempt.
+func (w *writer) startGroup(most int, attempt func(batch []*write, savepoints bool) result) {
+	w.attempt = attempt
+	w.group = batch.New(most, w.performRecovering)
+	w.group.TurnAway(w.turnsAway)
 }
 
 // register makes the row of the writer.
@@ -100,6 +107,7 @@ func (w *writer) submit(change *write) error {
 	case errors.Is(err, batch.ErrClosed):
 		return ErrClosed
 	case err != nil && ctx.Err() == nil:
+		w.breaker.note(err) // what stands before it in the line has had no answer either
 		return unavailable.WithCause(err)
 	case err != nil:
 		return err
@@ -163,6 +171,7 @@ func (w *writer) perform(batch []*write) {
 			pause(tries)
 		case r.committing && !isConflict(r.err) && codeOf(r.err) == "":
 			done, err := w.ask()
+			w.breaker.note(err)
 			if err != nil {
 				w.finish(batch, unknown.WithCause(errors.Join(r.err, err)))
 				return
@@ -178,7 +187,7 @@ func (w *writer) perform(batch []*write) {
 			lost = true // such as that of a process which stood still: it was not made, and cannot be any more
 		case (!r.committing || isExpired(r.err)) && !lost && isLost(r.err) && !isLate(r.err): // nothing of it was done
 			lost = true
-		case len(batch) > 1:
+		case len(batch) > 1 && !isLate(r.err):
 			// One may be refused for what it is while the others are not.
 			for _, c := range batch {
 				w.perform([]*write{c})
@@ -192,14 +201,15 @@ func (w *writer) perform(batch []*write) {
 }
 
 // admit ends the writes that came while the server said nothing, and returns the others.
-func (w *writer) admit(batch []*write) []*write {
-	return slices.DeleteFunc(batch, func(c *write) bool {
-		if !w.breaker.refuses(c.ctx) {
-			return false
-		}
-		c.finish(unavailable)
-		return true
-	})
+func (w *writer) admit(batch []*write) []*write { return slices.DeleteFunc(batch, w.turnsAway) }
+
+// turnsAway ends a write that came while the server said nothing.
+func (w *writer) turnsAway(c *write) bool {
+	if !w.breaker.refuses(c.ctx) {
+		return false
+	}
+	c.finish(unavailable)
+	return true
 }
 
 // pause waits a little before a transaction is run again, the longer the more often it was.

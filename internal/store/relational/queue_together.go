@@ -52,8 +52,8 @@ type acceptance struct {
 func (s *Store) AcceptTogether(b Beside) {
 	s.together = &together{
 		beside:   b,
-		ended:    batch.New(maxTogether, func(list []*acceptance) { s.acceptTogether(list, tx.insertEndedTogether) }),
-		accepted: batch.New(maxTogether, func(list []*acceptance) { s.acceptTogether(list, tx.insertTogether) }),
+		ended:    batch.NewGathering(maxTogether, func(list []*acceptance) { s.acceptTogether(list, tx.insertEndedTogether) }),
+		accepted: batch.NewGathering(maxTogether, func(list []*acceptance) { s.acceptTogether(list, tx.insertTogether) }),
 		finished: batch.New(maxTogether, s.finishTogether),
 	}
 }
