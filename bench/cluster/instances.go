@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -103,19 +104,29 @@ func (in *instances) startServices(ctx context.Context, o *options) error {
 }
 
 func (in *instances) startNodes(ctx context.Context, o *options) error {
-	first, err := load.StartService(ctx, in.on(nodesDatabase, o))
+	on := in.on(nodesDatabase, o)
+	on.Profiles = o.profilesOf("first")
+	first, err := load.StartService(ctx, on)
 	if err != nil {
 		return err
 	}
 	in.nodes = append(in.nodes, first)
-	for range 2 {
-		node, err := first.Join(ctx)
+	for _, name := range []string{"second", "third"} {
+		node, err := first.Join(ctx, o.profilesOf(name))
 		if err != nil {
 			return err
 		}
 		in.nodes = append(in.nodes, node)
 	}
 	return prepare(ctx, first)
+}
+
+// profilesOf is the folder that gets the profile of one of the three nodes, "" for none.
+func (o *options) profilesOf(name string) string {
+	if o.profiles == "" {
+		return ""
+	}
+	return filepath.Join(o.profiles, name)
 }
 
 // on are the options of a node on a database.

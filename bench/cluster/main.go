@@ -85,7 +85,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	only := flags.String("only", "", "measure only these `parts`, of "+strings.Join(allParts, ","))
 	flags.IntVar(&o.beside, "jobs", 10_000_000, "how many jobs there are where a job is measured beside many")
 	flags.BoolVar(&o.top, "top", false, "show the statements, too, that PostgreSQL has spent most of its time on")
-	flags.StringVar(&o.profiles, "profiles", "", "write a processor profile of the single node on PostgreSQL to this `folder`")
+	flags.StringVar(&o.profiles, "profiles", "", "write processor profiles of the single node on PostgreSQL, and of three, to this `folder`")
 	flags.Func("set", "a `setting` of PostgreSQL for the run, such as logging_collector=on; may be given several times", func(s string) error {
 		o.postgres = append(o.postgres, s)
 		return nil

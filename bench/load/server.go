@@ -75,6 +75,9 @@ func profile(path string) (stop func() error, err error) {
 	if path == "" {
 		return func() error { return nil }, nil
 	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return func() error { return nil }, err
+	}
 	f, err := os.Create(path)
 	if err != nil {
 		return func() error { return nil }, err

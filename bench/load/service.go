@@ -64,13 +64,15 @@ func (s *Service) serve(ctx context.Context, o Options) (err error) {
 	return err
 }
 
-// Join starts another node beside the service, with a data folder of its own and the same accounts.
-func (s *Service) Join(ctx context.Context) (*Service, error) {
+// Join starts another node beside the service, with a data folder of its own and the same accounts. The folder profiles gets a
+// profile of it, unless that is "".
+func (s *Service) Join(ctx context.Context, profiles string) (*Service, error) {
 	data, err := os.MkdirTemp("", "ql-bench-")
 	if err != nil {
 		return nil, err
 	}
 	o := s.options
+	o.Profiles = profiles
 	o.Serve = append(slices.Clone(o.Serve), "--join", "--master-key-file", filepath.Join(s.Data, "master.key"))
 	node := &Service{Data: data, Password: s.Password, Key: s.Key, Others: s.Others, options: o}
 	if err := node.serve(ctx, o); err != nil {
