@@ -128,8 +128,9 @@ func (w *Worker) Submit(ctx context.Context, s Submission) (earlier job.ID, err 
 			s.Opened.Close()
 		}
 	}()
-	if s.Concurrency.Key != "" || w.runsElsewhere(ctx, s.Account.ID, s.Program).is { // whether it may run now, and here, is known once it is stored
-		err = w.SubmitStored(ctx, s, func(ctx context.Context, t *job.Task, m member.Member) (l job.Lease, stored bool, err error) {
+	s.elsewhere = w.runsElsewhere(ctx, s.Account.ID, s.Program)
+	if s.Concurrency.Key != "" || s.elsewhere.is { // whether it may run now, and here, is known once it is stored
+		err = w.submitStored(ctx, s, func(ctx context.Context, t *job.Task, m member.Member) (l job.Lease, stored bool, err error) {
 			l, earlier, err = w.o.Queue.Accept(ctx, t, m, w.o.Clock())
 			return l, err == nil && earlier == (job.ID{}), err
 		})
@@ -341,12 +342,17 @@ type StoreTask func(ctx context.Context, t *job.Task, m member.Member) (l job.Le
 // SubmitStored accepts a job that store puts into the queue, in a change of its own that may come to
 // nothing. It is not run before that.
 func (w *Worker) SubmitStored(ctx context.Context, s Submission, store StoreTask) error {
+	s.elsewhere = w.runsElsewhere(ctx, s.Account.ID, s.Program)
+	return w.submitStored(ctx, s, store)
+}
+
+// submitStored is SubmitStored for a job of which is known where it is to run.
+func (w *Worker) submitStored(ctx context.Context, s Submission, store StoreTask) error {
 	defer func() {
 		if s.Opened != nil {
 			s.Opened.Close()
 		}
 	}()
-	s.elsewhere = w.runsElsewhere(ctx, s.Account.ID, s.Program)
 	w.mu.Lock()
 	if w.draining.Load() {
 		w.mu.Unlock()

@@ -19,6 +19,15 @@ func (s *Store) Shipped() Shipped { return Shipped{s} }
 
 // Claim implements ship.Log.
 func (s Shipped) Claim(ctx context.Context, id account.ID, m member.Member) (h ship.Home, err error) {
+	if m != (member.Member{}) { // who only asks, as each does who submits a job elsewhere, keeps nobody waiting who writes
+		lives, err := s.elsewhere(ctx, id, m)
+		switch {
+		case err != nil:
+			return ship.Home{}, err
+		case lives != nil:
+			return ship.Home{}, lives
+		}
+	}
 	err = s.store.write(ctx, func(t tx) error {
 		if m == (member.Member{}) {
 			h = ship.Home{Account: id}
@@ -62,6 +71,17 @@ func (s Shipped) Claim(ctx context.Context, id account.ID, m member.Member) (h s
 		return ship.Home{}, err
 	}
 	return h, nil
+}
+
+// elsewhere tells a member which other one has the databases of an account, and lives; nil for none.
+func (s Shipped) elsewhere(ctx context.Context, id account.ID, m member.Member) (found *ship.ElsewhereError, err error) {
+	err = s.store.read(ctx, func(t tx) error {
+		found = nil
+		return t.each("SELECT "+memberColumns+" FROM members WHERE (id, incarnation) = (SELECT member, incarnation FROM homes WHERE account = ?) AND incarnation <> ? AND "+isMember, func(r row) {
+			found = &ship.ElsewhereError{Account: id, Member: readMember(r)}
+		}, int64(id), m.Incarnation, m.ID, m.Incarnation)
+	})
+	return found, err
 }
 
 func notHome(err error) error {
