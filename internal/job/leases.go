@@ -71,6 +71,9 @@ type Places struct {
 	// Due says that jobs are claimed too that belong to nobody and whose time has come.
 	// Who knows of none saves the look.
 	Due bool
+	// NoneAccepted says that no job is claimed that the member itself has accepted, and not begun: who knows of none saves
+	// the look.
+	NoneAccepted bool
 	// Stopping says that none is claimed but those that somebody asked to stop.
 	Stopping bool
 }

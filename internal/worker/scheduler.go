@@ -249,7 +249,7 @@ func (s *scheduler) reserve() (r reservation, ok bool) {
 		n++
 	}
 	for _, q := range queues {
-		r.places = append(r.places, job.Places{Account: q.account, N: q.reserved, Due: q.due > 0})
+		r.places = append(r.places, job.Places{Account: q.account, N: q.reserved, Due: q.due > 0, NoneAccepted: len(q.accepted) == 0})
 		q.reserved = 0
 	}
 	r.known = s.known

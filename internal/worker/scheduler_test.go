@@ -97,6 +97,16 @@ func TestForgetsWhatIsNotThere(t *testing.T) {
 	s.wantIdle(t)
 }
 
+// TestLooksForAccepted: accepted jobs are looked for where some are known.
+func TestLooksForAccepted(t *testing.T) {
+	s := newScheduler(4)
+	s.add(s.queue(1, 0), &backlog{account: 1, due: 1})
+	s.settle(s.wantReserved(t, "due alone", job.Places{Account: 1, N: 1, Due: true, NoneAccepted: true}), nil)
+	s.accept(1, 0, 1)
+	s.settle(s.wantReserved(t, "accepted", job.Places{Account: 1, N: 1}), nil)
+	s.wantIdle(t)
+}
+
 // TestProbesOneAtATime claims jobs in quarantine one by one, of one account after the
 // other.
 func TestProbesOneAtATime(t *testing.T) {

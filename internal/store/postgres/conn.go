@@ -42,6 +42,11 @@ type conn struct {
 	pooled bool
 	writes bool
 	copies bool // rows are copied where they are several: one that is there already fails the transaction
+	defers bool // what counts is sent with the end of the change
+
+	queue    []queued         // to be sent with the next statement
+	pipeline *pgconn.Pipeline // of the statement under way, where others were sent with it
+	wrapped  map[string]string
 
 	changes    changed // by statements since it was last emptied
 	knowsFiles bool    // it was told whose files are changed
@@ -115,20 +120,30 @@ func (c *conn) close() error {
 
 // run runs statements that have no parameters, and give nothing.
 func (c *conn) run(ctx context.Context, sql string) error {
+	if err := c.flush(ctx); err != nil {
+		return err
+	}
 	_, err := c.pg.Exec(ctx, sql).ReadAll()
 	return err
 }
 
-// begin begins a transaction.
+// begin begins a transaction, with the statement that follows where that is one of the same connection for certain.
 func (c *conn) begin(ctx context.Context, how string) error {
 	sql := "BEGIN " + how
-	if c.pooled {
-		sql += localTimeouts
-		if c.writes {
-			sql += "; SET LOCAL " + idleWriteSetting
-		}
+	if !c.pooled {
+		return c.enqueue(ctx, sql)
+	}
+	sql += localTimeouts
+	if c.writes {
+		sql += "; SET LOCAL " + idleWriteSetting
 	}
 	return c.run(ctx, sql)
+}
+
+// hasBegun tells whether a transaction is under way, or is to begin with the next statement.
+func (c *conn) hasBegun() bool {
+	status := c.pg.TxStatus()
+	return status == 'T' || status == 'I' && len(c.queue) > 0
 }
 
 var idleWriteSetting = "idle_in_transaction_session_timeout = " + milliseconds(idleWriteTimeout)
@@ -139,14 +154,6 @@ func (c *conn) willWrite(ctx context.Context) error {
 		return nil
 	}
 	return c.run(ctx, "SET "+idleWriteSetting)
-}
-
-// execute runs a statement that is prepared, or whose types are known from when it was.
-func (c *conn) execute(ctx context.Context, s *statement, p *params) *pgconn.ResultReader {
-	if c.pooled {
-		return c.pg.ExecParams(ctx, s.SQL, p.values, s.ParamOIDs, p.formats, binaryResults)
-	}
-	return c.pg.ExecPrepared(ctx, s.Name, p.values, p.formats, binaryResults)
 }
 
 // prepare returns the prepared form of a statement whose parameters are of the types of
@@ -160,7 +167,8 @@ func (c *conn) prepare(ctx context.Context, sql string, types func(i int) uint32
 	for i := range oids {
 		oids[i] = types(i)
 	}
-	name := "q" + strconv.Itoa(len(c.statements))
+	verb, _, _ := strings.Cut(sql, " ")
+	name := "q" + strconv.Itoa(len(c.statements)) + "_" + verb // which shows in traces of the line
 	if c.pooled {
 		name = ""
 	}
@@ -317,24 +325,18 @@ func typeOf(arg any) uint32 {
 }
 
 func (c *conn) start(ctx context.Context, sql string, args []any) (*pgconn.ResultReader, error) {
-	s, err := c.prepare(ctx, sql, func(i int) uint32 { return typeOf(args[i]) }, len(args))
+	q, err := c.bind(ctx, sql, args)
 	if err != nil {
 		return nil, err
 	}
-	p := newParams(len(args))
-	for i, arg := range args {
-		if err := p.set(i, s.ParamOIDs[i], arg); err != nil {
-			return nil, fmt.Errorf("%q: %w", sql, err)
-		}
-	}
-	return c.execute(ctx, s, p), nil
+	return c.execute(ctx, q)
 }
 
 var binaryResults = []int16{1}
 
 // finish ends a statement and returns how many rows it changed.
 func (c *conn) finish(r *pgconn.ResultReader) (int64, error) {
-	tag, err := r.Close()
+	tag, err := c.closeResult(r)
 	if err != nil {
 		return 0, expected(err)
 	}
@@ -369,6 +371,11 @@ func (c *conn) Query(ctx context.Context, sql string, args []any, f func(relatio
 	if err != nil {
 		return expected(err)
 	}
+	return c.readRows(r, f)
+}
+
+// readRows calls f with the rows that a statement gives, until it returns false, and ends the statement.
+func (c *conn) readRows(r *pgconn.ResultReader, f func(relational.Row) bool) (err error) {
 	defer func() {
 		if _, end := c.finish(r); err == nil {
 			err = end
@@ -386,7 +393,7 @@ func (c *conn) Query(ctx context.Context, sql string, args []any, f func(relatio
 
 // Snapshot implements relational.Conn. Within a change all is of one moment anyway.
 func (c *conn) Snapshot(ctx context.Context, f func() error) (err error) {
-	if c.pg.TxStatus() != 'I' {
+	if c.pg.TxStatus() != 'I' || c.hasBegun() {
 		return f()
 	}
 	if err := c.begin(ctx, "ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
@@ -394,6 +401,10 @@ func (c *conn) Snapshot(ctx context.Context, f func() error) (err error) {
 	}
 	// Also after the end of the context: the connection is used again.
 	defer func() {
+		if len(c.queue) > 0 { // nothing was read
+			c.queue = nil
+			return
+		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), connectTimeout)
 		defer cancel()
 		if end := c.run(ctx, "ROLLBACK"); end != nil && err == nil {

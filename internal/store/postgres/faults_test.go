@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"regexp"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -40,8 +41,8 @@ type cutLine struct {
 
 // lineFaults are those of all connections of a store.
 type lineFaults struct {
-	share float64 // of commits that do not pass
-	of    string  // what a message has that commits
+	share float64        // of commits that do not pass
+	of    *regexp.Regexp // what a message has that commits
 	met   [fates]atomic.Int64
 	all   sync.WaitGroup // what still goes on behind a line that was cut
 
@@ -74,7 +75,7 @@ func (l *cutLine) Write(b []byte) (int, error) {
 	if asks || bytes.Contains(b, []byte("BEGIN")) {
 		l.faults.sendLate()
 	}
-	if !bytes.Contains(b, []byte(l.faults.of)) || rand.Float64() >= l.faults.share {
+	if !l.faults.of.Match(b) || rand.Float64() >= l.faults.share {
 		return l.Conn.Write(b)
 	}
 	what := fate(1 + rand.IntN(int(fates)-1))
@@ -177,7 +178,7 @@ func checkLostCommits(t *testing.T, s *Store, w *writer) {
 		changes, writers = 15_000, 8
 	}
 	add, count := tally(t, w)
-	faults := &lineFaults{share: 0.2, of: "COMMIT"}
+	faults := &lineFaults{share: 0.2, of: regexp.MustCompile(`\x00q[0-9]+_COMMIT\x00`)} // bound to be executed
 	dial := s.config.DialFunc
 	s.config.DialFunc = faults.dial
 	_ = w.conn.close() // so that the next has faults

@@ -38,7 +38,32 @@ func (c *conn) ExecRows(ctx context.Context, in *relational.Inserts, values []re
 	if err != nil {
 		return 0, err
 	}
-	return c.finish(c.execute(ctx, all, p))
+	r, err := c.execute(ctx, queued{all, p})
+	if err != nil {
+		return 0, expected(err)
+	}
+	return c.finish(r)
+}
+
+// QueryRows implements relational.RowsConn.
+func (c *conn) QueryRows(ctx context.Context, sql string, values []relational.Value, columns int, f func(relational.Row) bool) error {
+	s, err := c.prepare(ctx, sql, func(int) uint32 { return 0 }, columns)
+	if err != nil {
+		return expected(err)
+	}
+	types := make([]uint32, columns)
+	for i, oid := range s.ParamOIDs {
+		types[i] = elementOf[oid]
+	}
+	p, err := arrays(values, types)
+	if err != nil {
+		return err
+	}
+	r, err := c.execute(ctx, queued{s, p})
+	if err != nil {
+		return expected(err)
+	}
+	return c.readRows(r, f)
 }
 
 func typeOfValue(v *relational.Value) uint32 {
@@ -53,6 +78,15 @@ func typeOfValue(v *relational.Value) uint32 {
 
 // arrayOf are the types of arrays by those of their elements.
 var arrayOf = map[uint32]uint32{byteaOID: 1001, int8OID: 1016, textOID: 1009}
+
+// elementOf is the other way round.
+var elementOf = func() map[uint32]uint32 {
+	of := map[uint32]uint32{}
+	for element, array := range arrayOf {
+		of[array] = element
+	}
+	return of
+}()
 
 // arrays are the columns of rows, whose elements are of these types.
 func arrays(values []relational.Value, types []uint32) (*params, error) {
@@ -90,7 +124,14 @@ func (c *conn) copyRows(ctx context.Context, into string, values []relational.Va
 	if err != nil {
 		return 0, err
 	}
-	tag, err := c.pg.CopyFrom(ctx, bytes.NewReader(rows), "COPY "+into+" FROM STDIN (FORMAT binary)")
+	begin := ""
+	if len(c.queue) == 1 && c.pg.TxStatus() == 'I' { // the transaction begins with it
+		begin = c.queue[0].SQL + "; "
+		c.queue = c.queue[:0]
+	} else if err := c.flush(ctx); err != nil {
+		return 0, err
+	}
+	tag, err := c.pg.CopyFrom(ctx, bytes.NewReader(rows), begin+"COPY "+into+" FROM STDIN (FORMAT binary)")
 	if err != nil {
 		return 0, expected(err)
 	}

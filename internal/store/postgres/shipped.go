@@ -93,7 +93,7 @@ func (a *appender) close() error {
 }
 
 // appendParts appends parts, all of them or none, by one statement that is a transaction of its own.
-func (w *writer) appendParts(batch []*write, _ bool) result {
+func (w *writer) appendParts(batch []*write, _ attemptMode) result {
 	args := make([]any, 0, 2+partParams*len(batch))
 	args = append(args, w.id, w.number)
 	c := w.conn

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -201,7 +202,7 @@ func TestPromiseLostAppends(t *testing.T) {
 	}
 	h := newHome(t, s, m, "ada", databases)
 	log := s.Aggregate().Shipped
-	faults := &lineFaults{share: 0.2, of: partMark}
+	faults := &lineFaults{share: 0.2, of: regexp.MustCompile(partMark)}
 	s.config.DialFunc = faults.dial
 	var all sync.WaitGroup
 	for i := range databases {

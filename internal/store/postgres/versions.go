@@ -76,7 +76,7 @@ type kinds struct {
 
 // kindsOf tells by the table of a statement what it changes.
 func kindsOf(sql string) (k kinds) {
-	words := strings.Fields(sql)
+	words := strings.Fields(strings.TrimPrefix(sql, mustChangeBegin))
 	if len(words) < 3 {
 		return k
 	}

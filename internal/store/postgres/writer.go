@@ -34,7 +34,7 @@ type writer struct {
 	conn      *conn  // which is replaced where it was lost
 	isolation string // of its transactions
 	group     *batch.Group[*write]
-	attempt   func(batch []*write, savepoints bool) result // runs writes in one transaction
+	attempt   func(batch []*write, how attemptMode) result // runs writes in one transaction
 
 	id     int64 // of its row in writers
 	number int64 // of the last transaction that was committed, in that row
@@ -78,8 +78,14 @@ func newWriter(ctx context.Context, c *conn, s *Store, isolation string) (*write
 	return w, w.register(ctx)
 }
 
+// attemptMode is how writes are run in a transaction.
+type attemptMode struct {
+	savepoints bool // one that fails undoes nothing but itself
+	atOnce     bool // nothing is queued
+}
+
 // startGroup has up to so many writes share an attempt.
-func (w *writer) startGroup(most int, attempt func(batch []*write, savepoints bool) result) {
+func (w *writer) startGroup(most int, attempt func(batch []*write, how attemptMode) result) {
 	w.attempt = attempt
 	w.group = batch.New(most, w.performRecovering)
 	w.group.TurnAway(w.turnsAway)
@@ -147,7 +153,7 @@ func (w *writer) performRecovering(writes []*write) {
 
 // perform runs writes in as few transactions as can be.
 func (w *writer) perform(batch []*write) {
-	savepoints, lost := false, false
+	how, lost := attemptMode{}, false
 	until := time.Now().Add(conflictTime)
 	for tries := 0; len(batch) > 0; tries++ {
 		if batch = w.admit(batch); len(batch) == 0 {
@@ -159,14 +165,16 @@ func (w *writer) perform(batch []*write) {
 			w.finish(batch, err)
 			return
 		}
-		r := w.attempt(batch, savepoints)
+		r := w.attempt(batch, how)
 		w.breaker.note(r.err)
 		switch {
 		case r.err == nil:
 			w.finish(batch, nil)
 			return
 		case r.halfway:
-			savepoints = true
+			how.savepoints = true
+		case r.queued && codeOf(r.err) == notAll:
+			how.atOnce = true
 		case isConflict(r.err) && time.Now().Before(until):
 			pause(tries)
 		case r.committing && !isConflict(r.err) && codeOf(r.err) == "":
@@ -224,6 +232,7 @@ func pause(tries int) {
 func (w *writer) connected() error {
 	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
 	defer cancel()
+	w.conn.queue = nil
 	if !w.conn.pg.IsClosed() && w.conn.pg.TxStatus() != 'I' { // that a panic has left
 		if err := w.conn.run(ctx, "ROLLBACK"); err != nil {
 			_ = w.conn.close() // it is of no use any more
@@ -299,12 +308,13 @@ type result struct {
 	err        error
 	halfway    bool // a write failed after it had changed something
 	committing bool // all writes were run, and the commit failed
+	queued     bool // a statement was queued which may be what failed, since it has changed nothing
 }
 
 var errHalfway = errors.New("a write failed after it had changed something")
 
 // transact runs writes in one transaction and leaves what became of each in its err.
-func (w *writer) transact(batch []*write, savepoints bool) (r result) {
+func (w *writer) transact(batch []*write, how attemptMode) (r result) {
 	c := w.conn
 	// Never a submitter's context: its end would undo the others' writes.
 	ctx := context.Background()
@@ -316,9 +326,10 @@ func (w *writer) transact(batch []*write, savepoints bool) (r result) {
 	if err := c.begin(ctx, w.isolation); err != nil {
 		return result{err: err}
 	}
-	c.copies = !savepoints
+	c.copies, c.defers = !how.savepoints, !how.savepoints && !how.atOnce && !c.pooled
 	defer func() {
-		c.copies = false
+		r.queued = c.defers
+		c.copies, c.defers, c.queue = false, false, nil
 		if r.err != nil && !c.pg.IsClosed() && c.pg.TxStatus() != 'I' {
 			ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 			defer cancel()
@@ -331,7 +342,7 @@ func (w *writer) transact(batch []*write, savepoints bool) (r result) {
 	shared, written := false, int64(0)
 	for _, one := range batch {
 		c.changes, c.knowsFiles, c.accounts = changed{}, false, nil
-		if err := w.runOne(ctx, one, savepoints); err != nil {
+		if err := w.runOne(ctx, one, how.savepoints); err != nil {
 			return result{err: err, halfway: errors.Is(err, errHalfway)}
 		}
 		one.shared = c.changes.accounts || c.changes.touchesSites() && w.store.versions.outside()
@@ -361,7 +372,7 @@ func (w *writer) transact(batch []*write, savepoints bool) (r result) {
 	if number > 0 {
 		last = noteChange(number, &changes, w.store.versions.outside())
 	}
-	err := c.run(ctx, last+fmt.Sprintf(nextNumber, w.number, w.id)+"; COMMIT")
+	err := w.commit(ctx, last)
 	w.store.versions.apply(&changes) // also where nobody knows
 	if err != nil {
 		return result{err: err, committing: true}
@@ -371,15 +382,34 @@ func (w *writer) transact(batch []*write, savepoints bool) (r result) {
 	return result{}
 }
 
+// commit counts a transaction, and ends it, by one way to the server.
+func (w *writer) commit(ctx context.Context, last string) error {
+	c := w.conn
+	if last != "" || c.pooled {
+		number := strings.NewReplacer("?1", fmt.Sprint(w.number), "?2", fmt.Sprint(w.id)).Replace(nextNumber)
+		return c.run(ctx, last+number+"; COMMIT")
+	}
+	if err := c.enqueue(ctx, nextNumber, w.number, w.id); err != nil {
+		return err
+	}
+	if err := c.enqueue(ctx, "COMMIT"); err != nil {
+		return err
+	}
+	return c.flush(ctx)
+}
+
 // nextNumber counts a transaction. It fails where the number has become another one, since somebody has asked what became
 // of this transaction: a commit that comes so late must not pass, also where others' changes are seen.
-const nextNumber = "UPDATE writers SET number = number + 1 / CASE WHEN number = %d THEN 1 ELSE 0 END WHERE id = %d"
+const nextNumber = "UPDATE writers SET number = number + 1 / CASE WHEN number = ?1 THEN 1 ELSE 0 END WHERE id = ?2"
 
 // endUnchanged ends a transaction that came to change nothing, such as a claim of nothing. It still has to be said that what
 // it saw was so; but nothing of it must last, so that nobody waits for the disk.
 func (w *writer) endUnchanged(ctx context.Context, batch []*write, patience time.Duration) result {
 	for _, one := range batch {
 		one.change = 0
+	}
+	if w.conn.pg.TxStatus() == 'I' { // nothing was asked
+		return result{}
 	}
 	w.conn.line.patience = patience
 	if err := w.conn.run(ctx, "COMMIT"); err != nil {
@@ -423,13 +453,13 @@ func (w *writer) runOne(ctx context.Context, one *write, savepoints bool) error 
 	c.written, c.line.patience = 0, patienceFor(one.ctx)
 	one.err = guard(relational.NewTx(ctx, &c.session), one.do)
 	switch {
-	case one.err == nil && c.pg.TxStatus() == 'T':
+	case one.err == nil && c.hasBegun():
 		return nil
 	case c.pg.IsClosed() || isConflict(one.err) || isLost(one.err):
 		return cmp.Or(one.err, errors.New("the connection was closed"))
 	case savepoints:
 		return c.run(ctx, "ROLLBACK TO change")
-	case c.pg.TxStatus() != 'T' || c.written > 0:
+	case !c.hasBegun() || c.written > 0:
 		return errHalfway
 	}
 	return nil

@@ -25,13 +25,6 @@ func (q Queue) Claim(ctx context.Context, c *job.ClaimQuery) (claimed []job.Clai
 
 // claimJobs looks, locks what it finds, then changes: nobody else can claim that, or change it, meanwhile.
 func (t tx) claimJobs(c *job.ClaimQuery) (claimed []job.Claimed, err error) {
-	alive, err := t.has("SELECT 1 FROM members WHERE id = ? AND incarnation = ?", c.Member.ID, c.Member.Incarnation)
-	if err != nil {
-		return nil, err
-	}
-	if !alive {
-		return nil, t.whyNoMember(c.Member)
-	}
 	dead, err := t.stillDead(c.Dead)
 	if err != nil {
 		return nil, err
@@ -47,6 +40,18 @@ func (t tx) claimJobs(c *job.ClaimQuery) (claimed []job.Claimed, err error) {
 			return nil, err
 		}
 		found = append(found, list...)
+	}
+	// Who buries the member waits for this, and finds what it has claimed.
+	lock := lockKey
+	if len(found) == 0 {
+		lock = ""
+	}
+	alive, err := t.has("SELECT 1 FROM members WHERE id = ? AND incarnation = ?"+lock, c.Member.ID, c.Member.Incarnation)
+	if err != nil {
+		return nil, err
+	}
+	if !alive {
+		return nil, t.whyNoMember(c.Member)
 	}
 	return t.claimLocked(c, found)
 }
@@ -77,46 +82,45 @@ const (
 	selectClaimable = "SELECT seq, state, due FROM jobs WHERE "
 
 	ofMember    = "member = ?7 AND member IS NOT NULL AND account = ?1"
-	mayBeBegun  = " AND format <= ?3 AND (CASE WHEN crashes >= ?4 THEN 1 ELSE 0 END) = ?5 AND stopping >= ?6 AND uses_databases <= ?8 "
+	mayBegin    = " AND format <= ?3 AND (CASE WHEN crashes >= ?4 THEN 1 ELSE 0 END) = ?5 AND stopping >= ?6 AND uses_databases <= "
+	isOne       = "?8 " // there is one place for databases: here
+	isHome      = "(CASE WHEN EXISTS (SELECT 1 FROM homes JOIN members ON members.id = homes.member AND members.incarnation = homes.incarnation WHERE homes.account = ?1 AND homes.incarnation <> ?8) THEN 0 ELSE 1 END) "
 	inItsOrder  = "ORDER BY seq LIMIT ?2" + lockJobs
-	longestDue  = "ORDER BY due, seq LIMIT ?2" + lockFreeJobs
+	longestDue  = "ORDER BY due LIMIT ?2" + lockFreeJobs // which the index has: what is due at the same moment may be begun in any order
 	ofNobodyDue = "program IS NOT NULL AND member IS NULL AND account = ?1 AND due <= ?7"
 )
 
 // claimable returns the jobs of an account that it has places for, the longest due first.
 func (t tx) claimable(c *job.ClaimQuery, dead []int64, p job.Places) (list []claimable, err error) {
-	elsewhere := false
+	condition, here := mayBegin+isOne, int64(1)
 	if c.Homes {
-		if elsewhere, err = t.has("SELECT 1 FROM homes JOIN members ON members.id = homes.member AND members.incarnation = homes.incarnation WHERE homes.account = ? AND homes.incarnation <> ?",
-			int64(p.Account), c.Member.Incarnation); err != nil {
-			return nil, err
-		}
+		condition, here = mayBegin+isHome, c.Member.Incarnation
 	}
 	sources := 0
 	read := func(sql string, of any) error {
 		sources++
 		return t.each(sql, func(r row) { list = append(list, claimable{r.int(0), job.State(r.text(1)), r.time(2)}) },
-			int64(p.Account), p.N, c.Formats, job.SuspectCrashes, c.Suspects, p.Stopping, of, !elsewhere)
+			int64(p.Account), p.N, c.Formats, job.SuspectCrashes, c.Suspects, p.Stopping, of, here)
 	}
 	// One that was never begun has not crashed.
-	if !c.Suspects {
-		if err := read(selectClaimable+ofMember+" AND state = 'accepted'"+mayBeBegun+inItsOrder, c.Member.Incarnation); err != nil {
+	if !c.Suspects && !p.NoneAccepted {
+		if err := read(selectClaimable+ofMember+" AND state = 'accepted'"+condition+inItsOrder, c.Member.Incarnation); err != nil {
 			return nil, err
 		}
 	}
 	for _, incarnation := range dead {
 		for _, state := range []string{" AND state = 'accepted'", " AND state = 'running'"} {
-			if err := read(selectClaimable+ofMember+state+mayBeBegun+inItsOrder, incarnation); err != nil {
+			if err := read(selectClaimable+ofMember+state+condition+inItsOrder, incarnation); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if p.Due {
-		if err := read(selectClaimable+ofNobodyDue+mayBeBegun+longestDue, c.Now); err != nil {
+		if err := read(selectClaimable+ofNobodyDue+condition+longestDue, c.Now); err != nil {
 			return nil, err
 		}
 	}
-	if sources > 1 {
+	if sources > 1 || p.Due {
 		slices.SortStableFunc(list, func(a, b claimable) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.seq, b.seq)) })
 	}
 	return list[:min(len(list), p.N)], nil
@@ -126,14 +130,6 @@ func (t tx) claimable(c *job.ClaimQuery, dead []int64, p job.Places) (list []cla
 func (t tx) claimLocked(c *job.ClaimQuery, found []claimable) ([]job.Claimed, error) {
 	if len(found) == 0 {
 		return nil, nil
-	}
-	// Who buries the member waits for this, and finds what it has claimed.
-	alive, err := t.has("SELECT 1 FROM members WHERE id = ? AND incarnation = ?"+lockKey, c.Member.ID, c.Member.Incarnation)
-	if err != nil {
-		return nil, err
-	}
-	if !alive {
-		return nil, t.whyNoMember(c.Member)
 	}
 	var fresh, others []int64
 	places := make(map[int64]int, len(found))

@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"ql/internal/fault"
 	"ql/internal/job"
@@ -64,26 +61,27 @@ func (t tx) finishTogether(list []*finishing) error {
 	slices.SortFunc(list, func(a, b *finishing) int { return cmp.Compare(a.lease.Seq, b.lease.Seq) })
 	b := bill{}
 	ended := make([]int64, 0, len(list))
+	conn := t.conn.Conn.(RowsConn)
 	for at := 0; at < len(list); {
-		n := sharedRows(len(list) - at)
-		args, of := make([]any, 0, n*finishParams), make(map[int64]*finishing, n)
+		n := conn.RowsAtOnce(len(list) - at)
+		values, of := make(valuesOf, 0, n*finishColumns), make(map[int64]*finishing, n)
 		for _, one := range list[at : at+n] {
 			one.err = errApart
 			if of[one.lease.Seq] != nil { // of two attempts: one has lost it
 				return errApart
 			}
 			of[one.lease.Seq] = one
-			e := one.end
-			args = append(args, one.lease.Seq, one.lease.Attempt, string(e.State), e.Finished, e.Steps, e.TraceDropped, e.Error, e.Response, e.Trace, append([]byte{}, e.Result...), string(e.Encoding),
-				checksum(e.Result), e.Ran.Microseconds(), e.Cost.Fuel, e.Cost.Memory, e.Cost.Fetches, e.History.Part)
+			values.finished(one.lease, one.end)
 		}
-		if err := t.each(finishRows[n], func(r row) {
+		if err := conn.QueryRows(t.ctx, finishRows, values, finishColumns, func(s Row) bool {
+			r := row{s, t.conn.IDs}
 			one := of[r.int(0)]
 			one.err = nil
 			ended = append(ended, one.lease.Seq)
 			e := one.end
 			b.add(one.lease.Account, e.Finished, e.Ran, e.Bytes()-e.Call.Bytes()+r.int(1))
-		}, args...); err != nil {
+			return true
+		}); err != nil {
 			return err
 		}
 		at += n
@@ -122,31 +120,38 @@ func (t tx) endSignalsOf(jobs []int64) error {
 	return nil
 }
 
-const (
-	// finishTyped has the types, which the first row says for all.
-	finishTyped = "(CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BYTEA), CAST(? AS BYTEA), CAST(? AS BYTEA), " +
-		"CAST(? AS BYTEA), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BYTEA))"
-	finishParams = 17
-	finishInto   = `UPDATE jobs SET state = new_state, finished = new_finished, steps = new_steps, trace_dropped = new_dropped, error = new_error, response = new_response, trace = new_trace,
-		result = new_result, encoding = new_encoding, checksum = new_checksum, ran = new_ran, fuel = new_fuel, memory = new_memory, fetches = new_fetches, history = new_history,
-		due = NULL, member = NULL, program = NULL, task = CASE WHEN new_history IS NOT NULL THEN task END, held = NULL FROM (VALUES ` + finishTyped
-	finishEnd = `) AS ends (of_seq, of_attempt, new_state, new_finished, new_steps, new_dropped, new_error, new_response, new_trace,
-		new_result, new_encoding, new_checksum, new_ran, new_fuel, new_memory, new_fetches, new_history)
-		WHERE seq IN (%s) AND seq = of_seq AND attempt = of_attempt AND state = 'running' AND schedule IS NULL AND concurrency_key IS NULL
-		RETURNING seq, coalesce(length(request), 0) + question_bytes + coalesce(length(task), 0) + history_bytes`
-)
+// finished adds the end of a job, as finishRows has it.
+func (v *valuesOf) finished(l job.Lease, e *job.End) {
+	v.int(l.Seq)
+	v.int(l.Attempt)
+	v.text(string(e.State))
+	v.time(e.Finished)
+	v.int(int64(e.Steps))
+	v.int(int64(e.TraceDropped))
+	v.optionalBlob(e.Error)
+	v.optionalBlob(e.Response)
+	v.optionalBlob(e.Trace)
+	v.blob(e.Result)
+	v.text(string(e.Encoding))
+	v.int(checksum(e.Result))
+	v.int(e.Ran.Microseconds())
+	v.int(e.Cost.Fuel)
+	v.int(e.Cost.Memory)
+	v.int(int64(e.Cost.Fetches))
+	v.optionalBlob(e.History.Part)
+}
 
-// finishRows are the statements, by how many ends they store. Each names the jobs once more: a planner that knows nothing of
-// the table yet, or takes what runs for few, would look through all of it.
-var finishRows = func() map[int]string {
-	row := ", (?" + strings.Repeat(", ?", finishParams-1) + ")"
-	all := map[int]string{}
-	for _, n := range sharedSizes {
-		jobs := make([]string, n)
-		for i := range jobs {
-			jobs[i] = "?" + strconv.Itoa(1+i*finishParams)
-		}
-		all[n] = finishInto + strings.Repeat(row, n-1) + fmt.Sprintf(finishEnd, strings.Join(jobs, ", "))
-	}
-	return all
-}()
+const finishColumns = 17
+
+// finishRows stores ends. What it says twice of the numbers has the planner expect few of them, and look each up by its key: one
+// that knows nothing of the table yet, or knew it when it was small, would look through all of it. The rows are arrays: from a
+// list of values the server makes each value anew for each job.
+const finishRows = `UPDATE jobs SET state = new_state, finished = new_finished, steps = new_steps, trace_dropped = new_dropped, error = new_error, response = new_response, trace = new_trace,
+		result = new_result, encoding = new_encoding, checksum = new_checksum, ran = new_ran, fuel = new_fuel, memory = new_memory, fetches = new_fetches, history = new_history,
+		due = NULL, member = NULL, program = NULL, task = CASE WHEN new_history IS NOT NULL THEN task END, held = NULL
+	FROM unnest(CAST(?1 AS BIGINT[]), CAST(?2 AS BIGINT[]), CAST(?3 AS TEXT[]), CAST(?4 AS BIGINT[]), CAST(?5 AS BIGINT[]), CAST(?6 AS BIGINT[]), CAST(?7 AS BYTEA[]), CAST(?8 AS BYTEA[]), CAST(?9 AS BYTEA[]),
+		CAST(?10 AS BYTEA[]), CAST(?11 AS TEXT[]), CAST(?12 AS BIGINT[]), CAST(?13 AS BIGINT[]), CAST(?14 AS BIGINT[]), CAST(?15 AS BIGINT[]), CAST(?16 AS BIGINT[]), CAST(?17 AS BYTEA[]))
+		AS ends (of_seq, of_attempt, new_state, new_finished, new_steps, new_dropped, new_error, new_response, new_trace,
+		new_result, new_encoding, new_checksum, new_ran, new_fuel, new_memory, new_fetches, new_history)
+	WHERE of_seq = of_seq + 0 AND seq = of_seq AND attempt = of_attempt AND state = 'running' AND schedule IS NULL AND concurrency_key IS NULL
+	RETURNING seq, coalesce(length(request), 0) + question_bytes + coalesce(length(task), 0) + history_bytes`

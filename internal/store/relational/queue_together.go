@@ -3,6 +3,7 @@ package relational
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -184,21 +185,26 @@ func (t tx) insertTogether(list []*acceptance, counted countedSources) error {
 	if err != nil {
 		return err
 	}
+	conn := t.conn.Conn.(RowsConn)
 	for at := 0; at < len(list); {
-		n := sharedRows(len(list) - at)
-		args, of := make([]any, 0, n*taskParams), make(map[job.ID]*acceptance, n)
+		n := conn.RowsAtOnce(len(list) - at)
+		var args []any
+		values, of := make(valuesOf, 0, n*taskParams), make(map[job.ID]*acceptance, n)
 		for i := at; i < at+n; i++ {
 			one := list[i]
-			args = t.appendTask(args, one.task, one.task.Created, 0, one.incarnation, sources[i], false)
+			args = t.appendTask(args[:0], one.task, one.task.Created, 0, one.incarnation, sources[i], false)
+			values.add(args)
 			of[one.task.ID] = one
 		}
 		stored := 0
-		if err := t.each(insertTaskRows[n], func(r row) {
+		if err := conn.QueryRows(t.ctx, insertTaskRows, values, taskParams, func(s Row) bool {
+			r := row{s, t.conn.IDs}
 			if one := of[r.id(1)]; one != nil {
 				one.lease = job.Lease{Seq: r.int(0), ID: one.task.ID, Account: one.task.Account}
 				stored++
 			}
-		}, args...); err != nil {
+			return true
+		}); err != nil {
 			return err
 		}
 		if stored < n {
@@ -250,28 +256,22 @@ func (t tx) checkElsewhereTogether(list []*acceptance) error {
 	return nil
 }
 
-// sharedSizes are how many rows statements store: there are few such statements.
-var sharedSizes = []int{1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64}
-
-// sharedRows is how many of so many rows a statement stores.
-func sharedRows(left int) int {
-	at, exact := slices.BinarySearch(sharedSizes, left)
-	if exact {
-		return left
+// insertTaskRows is insertTaskInto and insertTaskRow for rows that are arrays.
+var insertTaskRows = func() string {
+	types := strings.Fields("BYTEA BIGINT TEXT TEXT TEXT TEXT BIGINT BYTEA BYTEA BIGINT BIGINT BIGINT BIGINT BYTEA BIGINT BIGINT BYTEA BYTEA BIGINT TEXT TEXT BIGINT BYTEA BIGINT TEXT TEXT BIGINT BIGINT BIGINT")
+	var row strings.Builder
+	arrays, names := make([]string, len(types)), make([]string, len(types))
+	for _, part := range strings.SplitAfter(strings.Trim(insertTaskRow, "()"), "?") {
+		before, isParam := strings.CutSuffix(part, "?")
+		row.WriteString(before)
+		if isParam {
+			i := slices.Index(names, "")
+			arrays[i], names[i] = fmt.Sprintf("CAST(?%d AS %s[])", i+1, types[i]), fmt.Sprintf("c%d", i+1)
+			row.WriteString(names[i])
+		}
 	}
-	return sharedSizes[at-1]
-}
-
-// insertTaskRows are the statements, by how many rows they store.
-var insertTaskRows = rowsOf(insertTaskInto, insertTaskRow, " RETURNING seq, id")
-
-func rowsOf(into, row, end string) map[int]string {
-	all := map[int]string{}
-	for _, n := range sharedSizes {
-		all[n] = into + row + strings.Repeat(", "+row, n-1) + end
-	}
-	return all
-}
+	return strings.TrimSuffix(insertTaskInto, "VALUES ") + "SELECT " + row.String() + " FROM unnest(" + strings.Join(arrays, ", ") + ") AS tasks (" + strings.Join(names, ", ") + ") RETURNING seq, id"
+}()
 
 // acceptEndedShared stores a job that is over with others that come; errApart where it is to be stored alone.
 func (q Queue) acceptEndedShared(ctx context.Context, task *job.Task, e *job.End) error {

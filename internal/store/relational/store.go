@@ -86,6 +86,10 @@ func (s *Store) writeFreeing(ctx context.Context, f func(tx) error) error {
 type Conn interface {
 	// Exec runs a statement and returns how many rows it changed.
 	Exec(ctx context.Context, sql string, args []any) (changed int64, err error)
+	// ExecLast is Exec for a statement whose outcome is not needed as long as it changes a row. It may be queued, and is run
+	// before any other then, at the latest with the end of the change: where it comes to change none, all is undone and run
+	// again, and nothing is queued.
+	ExecLast(ctx context.Context, sql string, args []any) (changed int64, queued bool, err error)
 	// ExecRows runs a statement that inserts rows, and returns how many it did. The values of a row follow those of the
 	// one before; there are as many rows as RowsAtOnce has returned.
 	ExecRows(ctx context.Context, in *Inserts, values []Value) (stored int64, err error)
@@ -106,6 +110,14 @@ type Conn interface {
 	// back, and whether those of the site are among them. Of others it is not known
 	// whose they are.
 	ChangesFiles(a account.ID, site bool) (takeBack func())
+}
+
+// RowsConn is a Conn that takes the rows of a statement as arrays.
+type RowsConn interface {
+	Conn
+	// QueryRows is Query for a statement with a parameter for each column of rows, whose type it says: an array. The values of
+	// a row follow those of the one before; there are as many rows as RowsAtOnce has returned.
+	QueryRows(ctx context.Context, sql string, values []Value, columns int, f func(Row) (more bool)) error
 }
 
 // What a statement locks until the end of its transaction, where others could change that meanwhile. An engine with

@@ -2,6 +2,7 @@ package relational
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"ql/internal/job"
@@ -21,6 +22,11 @@ func NewTx(ctx context.Context, s *Session) Tx { return Tx{ctx, s} }
 
 // exec runs a statement and returns how many rows it changed.
 func (t tx) exec(sql string, args ...any) (int64, error) { return t.conn.Conn.Exec(t.ctx, sql, args) }
+
+// execLast is exec for a statement that is to change a row, and may be queued until the change ends.
+func (t tx) execLast(sql string, args ...any) (changed int64, queued bool, err error) {
+	return t.conn.Conn.ExecLast(t.ctx, sql, args)
+}
 
 // insert runs a statement that inserts one row, and returns the number that it got in
 // the column key.
@@ -152,6 +158,30 @@ func (v *valuesOf) time(t time.Time) {
 		return
 	}
 	v.int(t.UnixMicro())
+}
+
+// add adds parameters of a statement: nil bytes and the zero time are null.
+func (v *valuesOf) add(args []any) {
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case nil:
+			*v = append(*v, Value{})
+		case int64:
+			v.int(arg)
+		case int:
+			v.int(int64(arg))
+		case bool:
+			v.bool(arg)
+		case string:
+			v.text(arg)
+		case []byte:
+			v.optionalBlob(arg)
+		case time.Time:
+			v.time(arg)
+		default:
+			panic(fmt.Sprintf("parameter %d of type %T", i+1, arg))
+		}
+	}
 }
 
 func (v *valuesOf) bool(b bool) {

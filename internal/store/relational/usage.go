@@ -98,8 +98,8 @@ type cost struct {
 // day has counted counts on that one. The day at hand is counted in the row of its month, which is
 // written anyway; the day before goes to a table of its own.
 func (t tx) useOn(a account.ID, d usage.Day, c cost) error {
-	add := func() (int64, error) {
-		return t.exec(`INSERT INTO usage (account, month, member, calls, running, egress, records, day, day_calls, day_running, day_egress, machine, day_machine)
+	add := func() (changed int64, queued bool, err error) {
+		return t.execLast(`INSERT INTO usage (account, month, member, calls, running, egress, records, day, day_calls, day_running, day_egress, machine, day_machine)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?4, ?5, ?6, ?9, ?9)
 		ON CONFLICT (account, month, member) DO UPDATE SET calls = usage.calls + excluded.calls, running = usage.running + excluded.running,
 			egress = usage.egress + excluded.egress, records = usage.records + excluded.records, machine = usage.machine + excluded.machine,
@@ -108,10 +108,10 @@ func (t tx) useOn(a account.ID, d usage.Day, c cost) error {
 		WHERE excluded.day <= usage.day`,
 			int64(a), int64(d.Month()), t.conn.countsAs(), c.Calls, c.Running.Microseconds(), c.Egress, c.records, int64(d), c.Machine.Microseconds())
 	}
-	n, err := add()
-	if err == nil && n == 0 { // another day has begun
+	n, queued, err := add()
+	if err == nil && n == 0 && !queued { // another day has begun
 		if err = t.beginDay(a, d); err == nil {
-			_, err = add()
+			_, _, err = add()
 		}
 	}
 	t.noteGrowth(a, c, err)

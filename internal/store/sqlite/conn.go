@@ -311,6 +311,12 @@ func (c *conn) Exec(ctx context.Context, sql string, args []any) (int64, error) 
 	return n, expected(err)
 }
 
+// ExecLast implements relational.Conn: there is no way to save.
+func (c *conn) ExecLast(ctx context.Context, sql string, args []any) (changed int64, queued bool, err error) {
+	changed, err = c.Exec(ctx, sql, args)
+	return changed, false, err
+}
+
 // Insert implements relational.Conn. The key is the number of the row.
 func (c *conn) Insert(ctx context.Context, sql, _ string, args []any) (int64, error) {
 	if _, err := (tx{ctx, c}).exec(sql, args...); err != nil {

@@ -93,7 +93,11 @@ func testQueueClaim(t *testing.T, s Stores) {
 	known := claims(m, now, 1, ada.ID, bob.ID)
 	known.Free[0].Due, known.Free[1].Due = false, false
 	wantClaimed(t, s, "without those that are due", known, three)
-	wantClaimed(t, s, "the rest", claims(m, now, 10, bob.ID, ada.ID), others[1], late)
+	four := accepted(ada.ID, 12, 0)
+	known = claims(m, now, 1, ada.ID)
+	known.Free[0].NoneAccepted = true
+	wantClaimed(t, s, "without those that are accepted", known, late)
+	wantClaimed(t, s, "the rest", claims(m, now, 10, bob.ID, ada.ID), others[1], four)
 	wantClaimed(t, s, "when all were claimed", claims(m, now, 10, bob.ID, ada.ID))
 	wantClaimed(t, s, "later", claims(m, seconds(601), 10, bob.ID, ada.ID), future)
 
