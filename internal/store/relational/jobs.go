@@ -168,13 +168,18 @@ const mostRowBytes = 1 << 20
 
 // fewBytes is how many of the first records have no more bytes than are inserted at once.
 func fewBytes(records []*job.Record) int {
+	return fewOf(records, (*job.Record).Bytes)
+}
+
+// fewOf is fewBytes for anything that has bytes.
+func fewOf[T any](list []T, size func(T) int64) int {
 	var bytes int64
-	for i, r := range records {
-		if bytes += r.Bytes(); bytes > mostRowBytes && i > 0 {
+	for i, one := range list {
+		if bytes += size(one); bytes > mostRowBytes && i > 0 {
 			return i
 		}
 	}
-	return len(records)
+	return len(list)
 }
 
 // ofAccounts returns the records whose accounts are there.

@@ -63,7 +63,7 @@ func (t tx) finishTogether(list []*finishing) error {
 	ended := make([]int64, 0, len(list))
 	conn := t.conn.Conn.(RowsConn)
 	for at := 0; at < len(list); {
-		n := conn.RowsAtOnce(len(list) - at)
+		n := conn.RowsAtOnce(fewOf(list[at:], func(f *finishing) int64 { return f.end.Bytes() }))
 		values, of := make(valuesOf, 0, n*finishColumns), make(map[int64]*finishing, n)
 		for _, one := range list[at : at+n] {
 			one.err = errApart

@@ -187,7 +187,7 @@ func (t tx) insertTogether(list []*acceptance, counted countedSources) error {
 	}
 	conn := t.conn.Conn.(RowsConn)
 	for at := 0; at < len(list); {
-		n := conn.RowsAtOnce(len(list) - at)
+		n := conn.RowsAtOnce(fewOf(list[at:], func(a *acceptance) int64 { return int64(len(a.task.Spec) + len(a.task.Call.Request)) }))
 		var args []any
 		values, of := make(valuesOf, 0, n*taskParams), make(map[job.ID]*acceptance, n)
 		for i := at; i < at+n; i++ {
