@@ -41,6 +41,13 @@ func isConflict(err error) bool {
 	return code == "40001" || code == "40P01"
 }
 
+// isRefusal reports whether the server may have refused what was queued to the end of a change: a row that was to be changed
+// is not there, or may not be as it is to be. Where the statement is run by itself, the change is told so.
+func isRefusal(err error) bool {
+	code := codeOf(err)
+	return code == notAll || strings.HasPrefix(code, "23")
+}
+
 // isExpired reports whether the server has ended a transaction, and its connection, that stood still for too long.
 func isExpired(err error) bool { return codeOf(err) == "25P03" }
 

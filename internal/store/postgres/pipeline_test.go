@@ -12,6 +12,8 @@ import (
 	"ql/internal/store/relational"
 )
 
+var errRefused = errors.New("a row is refused")
+
 // TestLast: what is queued to the end of a change is done with it, and where it comes to change nothing the change is made anew,
 // with nothing queued.
 func TestLast(t *testing.T) {
@@ -27,18 +29,20 @@ func TestLast(t *testing.T) {
 				_, err := w.conn.Exec(ctx, "INSERT INTO tally (n) VALUES (?)", []any{n})
 				return err
 			}
-			last := func(from, to int) (changed int64, queued bool, err error) {
+			last := func(from int, to any) (changed int64, queued bool, err error) {
 				return w.conn.ExecLast(ctx, "UPDATE tally SET n = ? WHERE n = ?", []any{to, from})
 			}
 			for what, c := range map[string]struct {
 				from int // what is queued looks for it
+				to   any
 				runs []bool
 				end  error
 				want map[int64]int
 			}{
-				"changes":         {from: 1, runs: []bool{true}, want: map[int64]int{2: 1}},
-				"changes nothing": {from: 5, runs: []bool{true, false}, want: map[int64]int{1: 1}},
-				"is not reached":  {from: 1, runs: []bool{true, false}, end: errors.New("the change fails"), want: map[int64]int{}},
+				"changes":         {from: 1, to: 2, runs: []bool{true}, want: map[int64]int{2: 1}},
+				"changes nothing": {from: 5, to: 2, runs: []bool{true, false}, want: map[int64]int{1: 1}},
+				"is not reached":  {from: 1, to: 2, runs: []bool{true, false}, end: errors.New("the change fails"), want: map[int64]int{}},
+				"is refused":      {from: 1, runs: []bool{true, false, false}, end: errRefused, want: map[int64]int{}}, // a number is null
 			} {
 				t.Run(what, func(t *testing.T) {
 					var runs []bool
@@ -46,8 +50,14 @@ func TestLast(t *testing.T) {
 						if err := insert(1); err != nil {
 							return err
 						}
-						_, queued, err := last(c.from, 2)
+						_, queued, err := last(c.from, c.to)
 						runs = append(runs, queued)
+						if codeOf(err) == "23502" { // which the change is told of
+							return errRefused
+						}
+						if c.to == nil {
+							return err
+						}
 						return errors.Join(err, c.end)
 					})
 					if !errors.Is(err, c.end) || !slices.Equal(runs, c.runs) || fmt.Sprint(count()) != fmt.Sprint(c.want) {

@@ -173,7 +173,7 @@ func (w *writer) perform(batch []*write) {
 			return
 		case r.halfway:
 			how.savepoints = true
-		case r.queued && codeOf(r.err) == notAll:
+		case r.queued && isRefusal(r.err):
 			how.atOnce = true
 		case isConflict(r.err) && time.Now().Before(until):
 			pause(tries)
@@ -308,7 +308,7 @@ type result struct {
 	err        error
 	halfway    bool // a write failed after it had changed something
 	committing bool // all writes were run, and the commit failed
-	queued     bool // a statement was queued which may be what failed, since it has changed nothing
+	queued     bool // a statement may have been queued that is what failed
 }
 
 var errHalfway = errors.New("a write failed after it had changed something")
