@@ -140,6 +140,17 @@ func (c *conn) begin(ctx context.Context, how string) error {
 	return c.run(ctx, sql)
 }
 
+// commit ends a transaction, with what is queued.
+func (c *conn) commit(ctx context.Context) error {
+	if c.pooled {
+		return c.run(ctx, "COMMIT")
+	}
+	if err := c.enqueue(ctx, "COMMIT"); err != nil {
+		return err
+	}
+	return c.flush(ctx)
+}
+
 // hasBegun tells whether a transaction is under way, or is to begin with the next statement.
 func (c *conn) hasBegun() bool {
 	status := c.pg.TxStatus()

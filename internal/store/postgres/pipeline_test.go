@@ -131,4 +131,9 @@ func TestWays(t *testing.T) {
 			t.Errorf("a change takes %d ways to the server", ways)
 		}
 	}
+	// Whoever makes no change tries whether the server can be used.
+	began := written.Load()
+	if err := w.write(ctx, func(relational.Tx) error { return nil }); err != nil || written.Load() != began+1 {
+		t.Errorf("a change of nothing takes %d ways to the server: %v", written.Load()-began, err)
+	}
 }

@@ -392,10 +392,7 @@ func (w *writer) commit(ctx context.Context, last string) error {
 	if err := c.enqueue(ctx, nextNumber, w.number, w.id); err != nil {
 		return err
 	}
-	if err := c.enqueue(ctx, "COMMIT"); err != nil {
-		return err
-	}
-	return c.flush(ctx)
+	return c.commit(ctx)
 }
 
 // nextNumber counts a transaction. It fails where the number has become another one, since somebody has asked what became
@@ -408,11 +405,9 @@ func (w *writer) endUnchanged(ctx context.Context, batch []*write, patience time
 	for _, one := range batch {
 		one.change = 0
 	}
-	if w.conn.pg.TxStatus() == 'I' { // nothing was asked
-		return result{}
-	}
 	w.conn.line.patience = patience
-	if err := w.conn.run(ctx, "COMMIT"); err != nil {
+	// Also where nothing was asked: whoever tries whether the server can be used wants to hear from it.
+	if err := w.conn.commit(ctx); err != nil {
 		return result{err: err}
 	}
 	w.committed(len(batch))
