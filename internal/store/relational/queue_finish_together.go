@@ -126,8 +126,8 @@ func (v *valuesOf) finished(l job.Lease, e *job.End) {
 	v.int(l.Attempt)
 	v.text(string(e.State))
 	v.time(e.Finished)
-	v.int(int64(e.Steps))
-	v.int(int64(e.TraceDropped))
+	v.int(e.Steps)
+	v.int(e.TraceDropped)
 	v.optionalBlob(e.Error)
 	v.optionalBlob(e.Response)
 	v.optionalBlob(e.Trace)
@@ -137,7 +137,7 @@ func (v *valuesOf) finished(l job.Lease, e *job.End) {
 	v.int(e.Ran.Microseconds())
 	v.int(e.Cost.Fuel)
 	v.int(e.Cost.Memory)
-	v.int(int64(e.Cost.Fetches))
+	v.int(e.Cost.Fetches)
 	v.optionalBlob(e.History.Part)
 }
 
