@@ -10,6 +10,9 @@ import (
 // What nobody waits for is sent with the statement that follows: that a transaction begins, what is counted at its end, and the
 // commit. Each way to the server and back that is saved is worth more than most statements cost.
 
+// mostQueued is how many statements wait for the next one at most: a change may count what many accounts have used.
+const mostQueued = 64
+
 // queued is a statement that is sent with the next one.
 type queued struct {
 	*statement
@@ -119,6 +122,11 @@ func (c *conn) ExecLast(ctx context.Context, sql string, args []any) (changed in
 	if !c.defers {
 		changed, err = c.Exec(ctx, sql, args)
 		return changed, false, err
+	}
+	if len(c.queue) >= mostQueued {
+		if err := c.flush(ctx); err != nil {
+			return 0, false, err
+		}
 	}
 	wrapped := c.wrapped[sql]
 	if wrapped == "" {

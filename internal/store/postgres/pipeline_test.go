@@ -86,6 +86,21 @@ func TestLast(t *testing.T) {
 			}); err != nil {
 				t.Error(err)
 			}
+			// However many are queued, few wait, and all are done.
+			const many = 3 * mostQueued
+			if err := w.write(ctx, func(relational.Tx) error {
+				for n := range many {
+					if _, queued, err := last(2+n, 3+n); err != nil || !queued || len(w.conn.queue) > mostQueued {
+						return fmt.Errorf("queued: %v, %d wait, %w", queued, len(w.conn.queue), err)
+					}
+				}
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+			if got := count(); len(got) != 1 || got[2+many] != 1 {
+				t.Errorf("after many: %v", got)
+			}
 			if err := w.write(ctx, func(relational.Tx) error { return nil }); err != nil {
 				t.Errorf("a change of nothing: %v", err)
 			}

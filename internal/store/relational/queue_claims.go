@@ -83,8 +83,8 @@ const (
 
 	ofMember    = "member = ?7 AND member IS NOT NULL AND account = ?1"
 	mayBegin    = " AND format <= ?3 AND (CASE WHEN crashes >= ?4 THEN 1 ELSE 0 END) = ?5 AND stopping >= ?6 AND uses_databases <= "
-	isOne       = "?8 " // there is one place for databases: here
-	isHome      = "(CASE WHEN EXISTS (SELECT 1 FROM homes JOIN members ON members.id = homes.member AND members.incarnation = homes.incarnation WHERE homes.account = ?1 AND homes.incarnation <> ?8) THEN 0 ELSE 1 END) "
+	anywhere    = "?8 " // databases have no homes: all of them may be claimed
+	atHome      = "(CASE WHEN EXISTS (SELECT 1 FROM homes JOIN members ON members.id = homes.member AND members.incarnation = homes.incarnation WHERE homes.account = ?1 AND homes.incarnation <> ?8) THEN 0 ELSE 1 END) "
 	inItsOrder  = "ORDER BY seq LIMIT ?2" + lockJobs
 	longestDue  = "ORDER BY due LIMIT ?2" + lockFreeJobs // which the index has: what is due at the same moment may be begun in any order
 	ofNobodyDue = "program IS NOT NULL AND member IS NULL AND account = ?1 AND due <= ?7"
@@ -92,9 +92,9 @@ const (
 
 // claimable returns the jobs of an account that it has places for, the longest due first.
 func (t tx) claimable(c *job.ClaimQuery, dead []int64, p job.Places) (list []claimable, err error) {
-	condition, here := mayBegin+isOne, int64(1)
+	condition, here := mayBegin+anywhere, int64(1)
 	if c.Homes {
-		condition, here = mayBegin+isHome, c.Member.Incarnation
+		condition, here = mayBegin+atHome, c.Member.Incarnation
 	}
 	sources := 0
 	read := func(sql string, of any) error {
